@@ -937,7 +937,7 @@ func attention64Window22Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func segmentSum1MulCost(env *device.Env) cpu.Cost {
+func segmentSumMulCost(env *device.Env) cpu.Cost {
 	N := env.N
 	flops := 0
 	for r := range (N + 1023) / 1024 {
@@ -971,12 +971,37 @@ func segmentSum1MulCost(env *device.Env) cpu.Cost {
 	}
 }
 
-func sum1Cost(env *device.Env) cpu.Cost {
+func sumCost(env *device.Env) cpu.Cost {
 	N := env.N
+	flops := 0
+	for r := range ((N+1023)/1024 + 1023) / 1024 {
+		flops += min((N+1023)/1024-r*1024, 1024) + 1
+	}
+	others := 0
+	for r := range ((N+1023)/1024 + 1023) / 1024 {
+		others += min((N+1023)/1024-r*1024, 1024) + 1
+	}
+	onAVX512 := 39
+	for r := range ((N+1023)/1024 + 1023) / 1024 {
+		onAVX512 += min(r*-1024+(N+1023)/1024, 1024)/64*25 + 20 + (min(r*-1024+(N+1023)/1024, 1024)%64+15)/16*10 + 30
+	}
+	onAVX2 := 39
+	for r := range ((N+1023)/1024 + 1023) / 1024 {
+		onAVX2 += min(r*-1024+(N+1023)/1024, 1024)/32*27 + 22 + (min(r*-1024+(N+1023)/1024, 1024)%32+7)/8*13 + 30
+	}
+	onNEON := 35
+	for r := range ((N+1023)/1024 + 1023) / 1024 {
+		onNEON += min(r*-1024+(N+1023)/1024, 1024)/16*32 + 30 + (min(r*-1024+(N+1023)/1024, 1024)%16+3)/4*21 + 34
+	}
 	return cpu.Cost{
 		Bytes:  float64((N+1023)/1024*4 + 4),
-		Flops:  float64((N + 1023) / 1024),
-		Others: float64((N + 1023) / 1024),
+		Flops:  float64(flops),
+		Others: float64(others),
+		Instructions: cpu.Instructions{
+			AVX512: float64(onAVX512),
+			AVX2:   float64(onAVX2),
+			NEON:   float64(onNEON),
+		},
 	}
 }
 

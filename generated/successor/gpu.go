@@ -522,11 +522,11 @@ var gpu = cuda.Program{
 		},
 		{
 			Blocks: func(_ *device.Env) int {
-				return 8
+				return 5
 			},
 			Name:    "scatter_17x64_acc",
 			Scalars: []string{"B", "T"},
-			Threads: 64,
+			Threads: 128,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -540,11 +540,11 @@ var gpu = cuda.Program{
 		},
 		{
 			Blocks: func(_ *device.Env) int {
-				return 8
+				return 5
 			},
 			Name:    "scatter_17x64_acc_2",
 			Scalars: []string{"B", "S"},
-			Threads: 64,
+			Threads: 128,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -645,7 +645,7 @@ var gpu = cuda.Program{
 				N := env.N
 				return ((N+1023)/1024 + 3) / 4
 			},
-			Name:    "segment_sum_1_mul",
+			Name:    "segment_sum_mul",
 			Scalars: []string{"N"},
 			Threads: 128,
 		},
@@ -653,9 +653,9 @@ var gpu = cuda.Program{
 			Blocks: func(_ *device.Env) int {
 				return 1
 			},
-			Name:    "sum_1",
+			Name:    "sum",
 			Scalars: []string{"N"},
-			Threads: 512,
+			Threads: 256,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -670,5 +670,5 @@ var gpu = cuda.Program{
 		},
 	},
 	PTX:       ptxText,
-	Schedules: "product, columns, pointwise, generic",
+	Schedules: "scatter, product, columns, pointwise, generic",
 }

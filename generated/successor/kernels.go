@@ -389,18 +389,18 @@ var kernels = []cpu.Kernel{
 		Cost: attention64Window22Cost,
 	},
 	{
-		Name: "segment_sum_1_mul",
+		Name: "segment_sum_mul",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			segmentSum1Mul(worker, env, worker.F32(args[0]), worker.F32(args[1]))
+			segmentSumMul(worker, env, worker.F32(args[0]), worker.F32(args[1]))
 		},
-		Cost: segmentSum1MulCost,
+		Cost: segmentSumMulCost,
 	},
 	{
-		Name: "sum_1",
+		Name: "sum",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			sum1(worker, env, worker.F32(args[0]), worker.F32(args[1]))
+			sum(worker, env, worker.F32(args[0]), worker.F32(args[1]))
 		},
-		Cost: sum1Cost,
+		Cost: sumCost,
 	},
 	{
 		Name: "map_mul_add_add",
@@ -3007,9 +3007,9 @@ func attention64Window22(worker *cpu.Worker, env *device.Env, q, k, v, y []float
 	}
 }
 
-// segmentSum1Mul is a kernel of the row family (specs/successor.arith:48):
-// y[(N + 1023) / 1024, 1] from x[N].
-func segmentSum1Mul(worker *cpu.Worker, env *device.Env, x, y []float32) {
+// segmentSumMul is a kernel of the row family (specs/successor.arith:48):
+// y[(N + 1023) / 1024] from x[N].
+func segmentSumMul(worker *cpu.Worker, env *device.Env, x, y []float32) {
 	N := env.N
 	isa := worker.ISA()
 	x, y = x[:N], y[:(N+1023)/1024]
@@ -3020,17 +3020,17 @@ func segmentSum1Mul(worker *cpu.Worker, env *device.Env, x, y []float32) {
 	case cpu.AVX512:
 		for rFrom := 0; rFrom < (N+1023)/1024; rFrom += 4096 {
 			rTo := min(rFrom+4096, (N+1023)/1024)
-			segmentSum1MulVector1AVX512(worker.Frame(), &x[0], &y[0], rFrom, rTo, N)
+			segmentSumMulVector1AVX512(worker.Frame(), &x[0], &y[0], rFrom, rTo, N)
 		}
 	case cpu.AVX2:
 		for rFrom := 0; rFrom < (N+1023)/1024; rFrom += 4096 {
 			rTo := min(rFrom+4096, (N+1023)/1024)
-			segmentSum1MulVector1AVX2(worker.Frame(), &x[0], &y[0], rFrom, rTo, N)
+			segmentSumMulVector1AVX2(worker.Frame(), &x[0], &y[0], rFrom, rTo, N)
 		}
 	case cpu.NEON:
 		for rFrom := 0; rFrom < (N+1023)/1024; rFrom += 4096 {
 			rTo := min(rFrom+4096, (N+1023)/1024)
-			segmentSum1MulVector1NEON(worker.Frame(), &x[0], &y[0], rFrom, rTo, N)
+			segmentSumMulVector1NEON(worker.Frame(), &x[0], &y[0], rFrom, rTo, N)
 		}
 	default:
 		for r := range (N + 1023) / 1024 {
@@ -3046,16 +3046,35 @@ func segmentSum1Mul(worker *cpu.Worker, env *device.Env, x, y []float32) {
 	}
 }
 
-// sum1 is a kernel of the row family (specs/successor.arith:48):
-// dy[1] from x[(N + 1023) / 1024, 1].
-func sum1(worker *cpu.Worker, env *device.Env, x, dy []float32) {
+// sum is a kernel of the row family (specs/successor.arith:48):
+// y[] from x[(N + 1023) / 1024].
+func sum(worker *cpu.Worker, env *device.Env, x, y []float32) {
 	N := env.N
-	sumY := worker.Tile(1)
-	sumY[0] = 0
-	for r := range (N + 1023) / 1024 {
-		sumY[0] = sumY[0] + x[r]
+	isa := worker.ISA()
+	x, y = x[:(N+1023)/1024], y[:1]
+	if (N+1023)/1024 == 0 {
+		isa = cpu.Go
 	}
-	dy[0] = sumY[0]
+	switch isa {
+	case cpu.AVX512:
+		sumVector1AVX512(worker.Frame(), &x[0], &y[0], N)
+	case cpu.AVX2:
+		sumVector1AVX2(worker.Frame(), &x[0], &y[0], N)
+	case cpu.NEON:
+		sumVector1NEON(worker.Frame(), &x[0], &y[0], N)
+	default:
+		total := float32(0)
+		for r := range ((N+1023)/1024 + 1023) / 1024 {
+			var part [cpu.Lanes]float32
+			xRow := x[r*1024:][:min((N+1023)/1024-r*1024, 1024)]
+			for e := range min((N+1023)/1024-r*1024, 1024) {
+				part[e/cpu.Neighbours%cpu.Lanes] += xRow[e]
+			}
+			sum := cpu.SumLanes(&part, min((N+1023)/1024-r*1024, 1024))
+			total = total + sum
+		}
+		y[0] = total
+	}
 }
 
 // mapMulAddAdd is a kernel of the map family (specs/successor.arith:48):

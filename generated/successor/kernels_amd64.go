@@ -452,15 +452,25 @@ func attention64Window22Vector1AVX512(frame *uint8, q *float32, k *float32, p *f
 //go:noescape
 func attention64Window22Vector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int, C int)
 
-// segmentSum1MulVector1AVX512 segmentSum1MulVector1 is a part of kernel segmentSum1Mul.
+// segmentSumMulVector1AVX512 segmentSumMulVector1 is a part of kernel segmentSumMul.
 //
 //go:noescape
-func segmentSum1MulVector1AVX512(frame *uint8, x *float32, y *float32, r_from int, r_to int, N int)
+func segmentSumMulVector1AVX512(frame *uint8, x *float32, y *float32, r_from int, r_to int, N int)
 
-// segmentSum1MulVector1AVX2 segmentSum1MulVector1 is a part of kernel segmentSum1Mul.
+// segmentSumMulVector1AVX2 segmentSumMulVector1 is a part of kernel segmentSumMul.
 //
 //go:noescape
-func segmentSum1MulVector1AVX2(frame *uint8, x *float32, y *float32, r_from int, r_to int, N int)
+func segmentSumMulVector1AVX2(frame *uint8, x *float32, y *float32, r_from int, r_to int, N int)
+
+// sumVector1AVX512 sumVector1 is a part of kernel sum.
+//
+//go:noescape
+func sumVector1AVX512(frame *uint8, x *float32, y *float32, N int)
+
+// sumVector1AVX2 sumVector1 is a part of kernel sum.
+//
+//go:noescape
+func sumVector1AVX2(frame *uint8, x *float32, y *float32, N int)
 
 // mapMulAddAddVector1AVX512 mapMulAddAddVector1 is a part of kernel mapMulAddAdd.
 //

@@ -32946,8 +32946,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func segmentSum1MulVector1AVX512(frame *uint8, x *float32, y *float32, r_from int, r_to int, N int)
-TEXT ·segmentSum1MulVector1AVX512(SB), NOSPLIT, $0-48
+// func segmentSumMulVector1AVX512(frame *uint8, x *float32, y *float32, r_from int, r_to int, N int)
+TEXT ·segmentSumMulVector1AVX512(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ r_from+24(FP), AX
 	MOVQ AX, (DI)
@@ -33138,8 +33138,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func segmentSum1MulVector1AVX2(frame *uint8, x *float32, y *float32, r_from int, r_to int, N int)
-TEXT ·segmentSum1MulVector1AVX2(SB), NOSPLIT, $0-48
+// func segmentSumMulVector1AVX2(frame *uint8, x *float32, y *float32, r_from int, r_to int, N int)
+TEXT ·segmentSumMulVector1AVX2(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ r_from+24(FP), AX
 	MOVQ AX, (DI)
@@ -33343,6 +33343,434 @@ end5:
 	JLT          loop1
 
 end2:
+	VZEROUPPER
+	RET
+
+// func sumVector1AVX512(frame *uint8, x *float32, y *float32, N int)
+TEXT ·sumVector1AVX512(SB), NOSPLIT, $0-32
+	MOVQ         frame+0(FP), DI
+	MOVQ         N+24(FP), AX
+	MOVQ         AX, (DI)
+	VPXORD       X0, X0, X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2048(DI)
+	MOVQ         (DI), R8
+	ADDQ         $+1023, R8
+	MOVQ         R8, AX
+	SARQ         $+63, AX
+	ANDQ         $+1023, AX
+	ADDQ         AX, R8
+	SARQ         $+10, R8
+	MOVQ         R8, 8(DI)
+	MOVQ         $+0, R8
+	MOVQ         R8, 24(DI)
+	MOVQ         (DI), R8
+	ADDQ         $+1023, R8
+	MOVQ         R8, AX
+	SARQ         $+63, AX
+	ANDQ         $+1023, AX
+	ADDQ         AX, R8
+	SARQ         $+10, R8
+	ADDQ         $+1023, R8
+	MOVQ         R8, AX
+	SARQ         $+63, AX
+	ANDQ         $+1023, AX
+	ADDQ         AX, R8
+	SARQ         $+10, R8
+	MOVQ         R8, 16(DI)
+	MOVQ         24(DI), AX
+	CMPQ         AX, 16(DI)
+	JGE          end2
+
+loop1:
+	MOVQ    24(DI), R8
+	IMULQ   $-1024, R8
+	ADDQ    8(DI), R8
+	MOVQ    $+1024, AX
+	CMPQ    R8, AX
+	CMOVQGT AX, R8
+	MOVQ    R8, 32(DI)
+	MOVQ    24(DI), R8
+	SHLQ    $+10, R8
+	MOVQ    x+8(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	VPXORD  Z27, Z27, Z27
+	VPXORD  Z28, Z28, Z28
+	XORL    BX, BX
+	MOVQ    32(DI), DX
+	SUBQ    $+64, DX
+	JLT     tail3
+
+loop4:
+	VMOVUPS   (SI)(BX*4), Z0
+	VMOVUPS   Z0, Z29
+	VMOVUPS   64(SI)(BX*4), Z0
+	VMOVUPS   Z0, Z30
+	VMOVUPS   128(SI)(BX*4), Z0
+	VMOVUPS   Z0, Z31
+	VMOVUPS   192(SI)(BX*4), Z0
+	VUNPCKLPS Z30, Z29, Z1
+	VUNPCKLPS Z0, Z31, Z2
+	VUNPCKLPD Z2, Z1, Z3
+	VADDPS    Z3, Z27, Z27
+	VUNPCKHPD Z2, Z1, Z1
+	VADDPS    Z1, Z27, Z27
+	VUNPCKHPS Z30, Z29, Z1
+	VUNPCKHPS Z0, Z31, Z2
+	VUNPCKLPD Z2, Z1, Z3
+	VADDPS    Z3, Z27, Z27
+	VUNPCKHPD Z2, Z1, Z1
+	VADDPS    Z1, Z27, Z27
+	VMOVAPS   Z27, Z0
+	VMOVAPS   Z28, Z27
+	VMOVAPS   Z0, Z28
+	ADDQ      $+64, BX
+	CMPQ      BX, DX
+	JLE       loop4
+
+tail3:
+	MOVQ      32(DI), CX
+	SUBQ      BX, CX
+	JLE       end5
+	MOVL      $-1, AX
+	BZHIL     CX, AX, AX
+	KMOVW     AX, K7
+	VMOVUPS.Z (SI)(BX*4), K7, Z0
+	VMOVUPS.Z Z0, K7, Z4
+	VMOVUPS   Z4, Z29
+	SUBQ      $+16, CX
+	JLE       rest6
+	MOVL      $-1, AX
+	BZHIL     CX, AX, AX
+	KMOVW     AX, K7
+	VMOVUPS.Z 64(SI)(BX*4), K7, Z0
+	VMOVUPS.Z Z0, K7, Z4
+	VMOVUPS   Z4, Z30
+	SUBQ      $+16, CX
+	JLE       rest7
+	MOVL      $-1, AX
+	BZHIL     CX, AX, AX
+	KMOVW     AX, K7
+	VMOVUPS.Z 128(SI)(BX*4), K7, Z0
+	VMOVUPS.Z Z0, K7, Z4
+	VMOVUPS   Z4, Z31
+	SUBQ      $+16, CX
+	JLE       rest8
+	MOVL      $-1, AX
+	BZHIL     CX, AX, AX
+	KMOVW     AX, K7
+	VMOVUPS.Z 192(SI)(BX*4), K7, Z0
+	VMOVUPS.Z Z0, K7, Z4
+	VUNPCKLPS Z30, Z29, Z1
+	VUNPCKLPS Z4, Z31, Z2
+	VUNPCKLPD Z2, Z1, Z3
+	VADDPS    Z3, Z27, Z27
+	VUNPCKHPD Z2, Z1, Z1
+	VADDPS    Z1, Z27, Z27
+	VUNPCKHPS Z30, Z29, Z1
+	VUNPCKHPS Z4, Z31, Z2
+	VUNPCKLPD Z2, Z1, Z3
+	VADDPS    Z3, Z27, Z27
+	VUNPCKHPD Z2, Z1, Z1
+	VADDPS    Z1, Z27, Z27
+	JMP       end5
+
+rest6:
+	VPXORD    Z3, Z3, Z3
+	VUNPCKLPS Z3, Z29, Z0
+	VUNPCKLPS Z3, Z3, Z1
+	VUNPCKLPD Z1, Z0, Z2
+	VADDPS    Z2, Z27, Z27
+	VUNPCKHPD Z1, Z0, Z0
+	VADDPS    Z0, Z27, Z27
+	VUNPCKHPS Z3, Z29, Z0
+	VUNPCKHPS Z3, Z3, Z1
+	VUNPCKLPD Z1, Z0, Z2
+	VADDPS    Z2, Z27, Z27
+	VUNPCKHPD Z1, Z0, Z0
+	VADDPS    Z0, Z27, Z27
+	JMP       end5
+
+rest7:
+	VPXORD    Z3, Z3, Z3
+	VUNPCKLPS Z30, Z29, Z0
+	VUNPCKLPS Z3, Z3, Z1
+	VUNPCKLPD Z1, Z0, Z2
+	VADDPS    Z2, Z27, Z27
+	VUNPCKHPD Z1, Z0, Z0
+	VADDPS    Z0, Z27, Z27
+	VUNPCKHPS Z30, Z29, Z0
+	VUNPCKHPS Z3, Z3, Z1
+	VUNPCKLPD Z1, Z0, Z2
+	VADDPS    Z2, Z27, Z27
+	VUNPCKHPD Z1, Z0, Z0
+	VADDPS    Z0, Z27, Z27
+	JMP       end5
+
+rest8:
+	VPXORD    Z3, Z3, Z3
+	VUNPCKLPS Z30, Z29, Z0
+	VUNPCKLPS Z3, Z31, Z1
+	VUNPCKLPD Z1, Z0, Z2
+	VADDPS    Z2, Z27, Z27
+	VUNPCKHPD Z1, Z0, Z0
+	VADDPS    Z0, Z27, Z27
+	VUNPCKHPS Z30, Z29, Z0
+	VUNPCKHPS Z3, Z31, Z1
+	VUNPCKLPD Z1, Z0, Z2
+	VADDPS    Z2, Z27, Z27
+	VUNPCKHPD Z1, Z0, Z0
+	VADDPS    Z0, Z27, Z27
+
+end5:
+	VADDPS        Z28, Z27, Z27
+	VPERMILPS     $+14, Z27, Z0
+	VADDPS        Z0, Z27, Z27
+	VPERMILPS     $+1, Z27, Z0
+	VADDPS        Z0, Z27, Z27
+	VEXTRACTF64X4 $+1, Z27, Y0
+	VADDPS        Y0, Y27, Y27
+	VEXTRACTF32X4 $+1, Y27, X0
+	VADDPS        X0, X27, X27
+	VBROADCASTSS  X27, Z27
+	VMOVUPS       Z27, 2112(DI)
+	VMOVUPS       2048(DI), X0
+	VADDPS        2112(DI), X0, X0
+	VBROADCASTSS  X0, Z1
+	VMOVUPS       Z1, 2048(DI)
+	MOVQ          24(DI), AX
+	INCQ          AX
+	MOVQ          AX, 24(DI)
+	CMPQ          AX, 16(DI)
+	JLT           loop1
+
+end2:
+	VMOVUPS 2048(DI), X0
+	MOVQ    $+0, R8
+	MOVQ    y+16(FP), AX
+	VMOVD   X0, (AX)(R8*4)
+	VZEROUPPER
+	RET
+
+// func sumVector1AVX2(frame *uint8, x *float32, y *float32, N int)
+TEXT ·sumVector1AVX2(SB), NOSPLIT, $0-32
+	MOVQ         frame+0(FP), DI
+	MOVQ         N+24(FP), AX
+	MOVQ         AX, (DI)
+	VPXOR        X0, X0, X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2048(DI)
+	MOVQ         (DI), R8
+	ADDQ         $+1023, R8
+	MOVQ         R8, AX
+	SARQ         $+63, AX
+	ANDQ         $+1023, AX
+	ADDQ         AX, R8
+	SARQ         $+10, R8
+	MOVQ         R8, 8(DI)
+	MOVQ         $+0, R8
+	MOVQ         R8, 24(DI)
+	MOVQ         (DI), R8
+	ADDQ         $+1023, R8
+	MOVQ         R8, AX
+	SARQ         $+63, AX
+	ANDQ         $+1023, AX
+	ADDQ         AX, R8
+	SARQ         $+10, R8
+	ADDQ         $+1023, R8
+	MOVQ         R8, AX
+	SARQ         $+63, AX
+	ANDQ         $+1023, AX
+	ADDQ         AX, R8
+	SARQ         $+10, R8
+	MOVQ         R8, 16(DI)
+	MOVQ         24(DI), AX
+	CMPQ         AX, 16(DI)
+	JGE          end2
+
+loop1:
+	MOVQ    24(DI), R8
+	IMULQ   $-1024, R8
+	ADDQ    8(DI), R8
+	MOVQ    $+1024, AX
+	CMPQ    R8, AX
+	CMOVQGT AX, R8
+	MOVQ    R8, 32(DI)
+	MOVQ    24(DI), R8
+	SHLQ    $+10, R8
+	MOVQ    x+8(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	VPXOR   Y8, Y8, Y8
+	VPXOR   Y9, Y9, Y9
+	VPXOR   Y10, Y10, Y10
+	VPXOR   Y11, Y11, Y11
+	XORL    BX, BX
+	MOVQ    32(DI), DX
+	SUBQ    $+32, DX
+	JLT     tail3
+
+loop4:
+	VMOVUPS   (SI)(BX*4), Y0
+	VMOVUPS   Y0, Y12
+	VMOVUPS   32(SI)(BX*4), Y0
+	VMOVUPS   Y0, Y13
+	VMOVUPS   64(SI)(BX*4), Y0
+	VMOVUPS   Y0, Y14
+	VMOVUPS   96(SI)(BX*4), Y0
+	VUNPCKLPS Y13, Y12, Y1
+	VUNPCKLPS Y0, Y14, Y2
+	VUNPCKLPD Y2, Y1, Y3
+	VADDPS    Y3, Y8, Y8
+	VUNPCKHPD Y2, Y1, Y1
+	VADDPS    Y1, Y8, Y8
+	VUNPCKHPS Y13, Y12, Y1
+	VUNPCKHPS Y0, Y14, Y2
+	VUNPCKLPD Y2, Y1, Y3
+	VADDPS    Y3, Y8, Y8
+	VUNPCKHPD Y2, Y1, Y1
+	VADDPS    Y1, Y8, Y8
+	VMOVAPS   Y8, Y0
+	VMOVAPS   Y9, Y8
+	VMOVAPS   Y10, Y9
+	VMOVAPS   Y11, Y10
+	VMOVAPS   Y0, Y11
+	ADDQ      $+32, BX
+	CMPQ      BX, DX
+	JLE       loop4
+
+tail3:
+	MOVQ       32(DI), CX
+	SUBQ       BX, CX
+	JLE        end5
+	MOVL       $+8, DX
+	CMPQ       CX, DX
+	CMOVQLT    CX, DX
+	NEGQ       DX
+	LEAQ       vectorWideVectors<>+128(SB), AX
+	VMOVUPS    32(AX)(DX*4), Y15
+	VMASKMOVPS (SI)(BX*4), Y15, Y0
+	VANDPS     Y15, Y0, Y4
+	VMOVUPS    Y4, Y12
+	SUBQ       $+8, CX
+	JLE        rest6
+	MOVL       $+8, DX
+	CMPQ       CX, DX
+	CMOVQLT    CX, DX
+	NEGQ       DX
+	LEAQ       vectorWideVectors<>+128(SB), AX
+	VMOVUPS    32(AX)(DX*4), Y15
+	VMASKMOVPS 32(SI)(BX*4), Y15, Y0
+	VANDPS     Y15, Y0, Y4
+	VMOVUPS    Y4, Y13
+	SUBQ       $+8, CX
+	JLE        rest7
+	MOVL       $+8, DX
+	CMPQ       CX, DX
+	CMOVQLT    CX, DX
+	NEGQ       DX
+	LEAQ       vectorWideVectors<>+128(SB), AX
+	VMOVUPS    32(AX)(DX*4), Y15
+	VMASKMOVPS 64(SI)(BX*4), Y15, Y0
+	VANDPS     Y15, Y0, Y4
+	VMOVUPS    Y4, Y14
+	SUBQ       $+8, CX
+	JLE        rest8
+	MOVL       $+8, DX
+	CMPQ       CX, DX
+	CMOVQLT    CX, DX
+	NEGQ       DX
+	LEAQ       vectorWideVectors<>+128(SB), AX
+	VMOVUPS    32(AX)(DX*4), Y15
+	VMASKMOVPS 96(SI)(BX*4), Y15, Y0
+	VANDPS     Y15, Y0, Y4
+	VUNPCKLPS  Y13, Y12, Y1
+	VUNPCKLPS  Y4, Y14, Y2
+	VUNPCKLPD  Y2, Y1, Y3
+	VADDPS     Y3, Y8, Y8
+	VUNPCKHPD  Y2, Y1, Y1
+	VADDPS     Y1, Y8, Y8
+	VUNPCKHPS  Y13, Y12, Y1
+	VUNPCKHPS  Y4, Y14, Y2
+	VUNPCKLPD  Y2, Y1, Y3
+	VADDPS     Y3, Y8, Y8
+	VUNPCKHPD  Y2, Y1, Y1
+	VADDPS     Y1, Y8, Y8
+	JMP        end5
+
+rest6:
+	VPXOR     Y3, Y3, Y3
+	VUNPCKLPS Y3, Y12, Y0
+	VUNPCKLPS Y3, Y3, Y1
+	VUNPCKLPD Y1, Y0, Y2
+	VADDPS    Y2, Y8, Y8
+	VUNPCKHPD Y1, Y0, Y0
+	VADDPS    Y0, Y8, Y8
+	VUNPCKHPS Y3, Y12, Y0
+	VUNPCKHPS Y3, Y3, Y1
+	VUNPCKLPD Y1, Y0, Y2
+	VADDPS    Y2, Y8, Y8
+	VUNPCKHPD Y1, Y0, Y0
+	VADDPS    Y0, Y8, Y8
+	JMP       end5
+
+rest7:
+	VPXOR     Y3, Y3, Y3
+	VUNPCKLPS Y13, Y12, Y0
+	VUNPCKLPS Y3, Y3, Y1
+	VUNPCKLPD Y1, Y0, Y2
+	VADDPS    Y2, Y8, Y8
+	VUNPCKHPD Y1, Y0, Y0
+	VADDPS    Y0, Y8, Y8
+	VUNPCKHPS Y13, Y12, Y0
+	VUNPCKHPS Y3, Y3, Y1
+	VUNPCKLPD Y1, Y0, Y2
+	VADDPS    Y2, Y8, Y8
+	VUNPCKHPD Y1, Y0, Y0
+	VADDPS    Y0, Y8, Y8
+	JMP       end5
+
+rest8:
+	VPXOR     Y3, Y3, Y3
+	VUNPCKLPS Y13, Y12, Y0
+	VUNPCKLPS Y3, Y14, Y1
+	VUNPCKLPD Y1, Y0, Y2
+	VADDPS    Y2, Y8, Y8
+	VUNPCKHPD Y1, Y0, Y0
+	VADDPS    Y0, Y8, Y8
+	VUNPCKHPS Y13, Y12, Y0
+	VUNPCKHPS Y3, Y14, Y1
+	VUNPCKLPD Y1, Y0, Y2
+	VADDPS    Y2, Y8, Y8
+	VUNPCKHPD Y1, Y0, Y0
+	VADDPS    Y0, Y8, Y8
+
+end5:
+	VADDPS       Y10, Y8, Y8
+	VADDPS       Y11, Y9, Y9
+	VADDPS       Y9, Y8, Y8
+	VPERMILPS    $+14, Y8, Y0
+	VADDPS       Y0, Y8, Y8
+	VPERMILPS    $+1, Y8, Y0
+	VADDPS       Y0, Y8, Y8
+	VEXTRACTF128 $+1, Y8, X0
+	VADDPS       X0, X8, X8
+	VBROADCASTSS X8, Y8
+	VMOVUPS      Y8, 2112(DI)
+	VMOVUPS      2048(DI), X0
+	VADDPS       2112(DI), X0, X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2048(DI)
+	MOVQ         24(DI), AX
+	INCQ         AX
+	MOVQ         AX, 24(DI)
+	CMPQ         AX, 16(DI)
+	JLT          loop1
+
+end2:
+	VMOVUPS 2048(DI), X0
+	MOVQ    $+0, R8
+	MOVQ    y+16(FP), AX
+	VMOVD   X0, (AX)(R8*4)
 	VZEROUPPER
 	RET
 

@@ -229,10 +229,15 @@ func linear256x64BiasAddVector1NEON(frame *byte, y *float32, x2 *float32, bias *
 //go:noescape
 func attention64Window22Vector1NEON(frame *byte, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T_ int, P_ int, C_ int)
 
-// segmentSum1MulVector1NEON segmentSum1MulVector1 is a part of kernel segmentSum1Mul.
+// segmentSumMulVector1NEON segmentSumMulVector1 is a part of kernel segmentSumMul.
 //
 //go:noescape
-func segmentSum1MulVector1NEON(frame *byte, x *float32, y *float32, r_from int, r_to int, N_ int)
+func segmentSumMulVector1NEON(frame *byte, x *float32, y *float32, r_from int, r_to int, N_ int)
+
+// sumVector1NEON sumVector1 is a part of kernel sum.
+//
+//go:noescape
+func sumVector1NEON(frame *byte, x *float32, y *float32, N_ int)
 
 // mapMulAddAddVector1NEON mapMulAddAddVector1 is a part of kernel mapMulAddAdd.
 //

@@ -29134,8 +29134,8 @@ end68:
 end2:
 	RET
 
-// func segmentSum1MulVector1NEON(frame *byte, x *float32, y *float32, r_from int, r_to int, N_ int)
-TEXT ·segmentSum1MulVector1NEON(SB), NOSPLIT, $0-48
+// func segmentSumMulVector1NEON(frame *byte, x *float32, y *float32, r_from int, r_to int, N_ int)
+TEXT ·segmentSumMulVector1NEON(SB), NOSPLIT, $0-48
 	MOVD frame+0(FP), R0
 	MOVD $vectorConstants<>+0(SB), R12
 	MOVD r_from+24(FP), R4
@@ -29391,6 +29391,276 @@ end5:
 	CMP R5, R4
 	BLT loop1
 end2:
+	RET
+
+// func sumVector1NEON(frame *byte, x *float32, y *float32, N_ int)
+TEXT ·sumVector1NEON(SB), NOSPLIT, $0-32
+	MOVD frame+0(FP), R0
+	MOVD $vectorConstants<>+0(SB), R12
+	MOVD N_+24(FP), R4
+	MOVD R4, (R0)
+	WORD $0x4f000400 // movi v0.4s, #0
+	VDUP V0.S[0], V31.S4
+	FMOVQ F31, 2048(R0)
+	MOVD (R0), R6
+	MOVD $1023, R7
+	ADD R7, R6, R6
+	MOVD $1024, R7
+	SDIV R7, R6, R6
+	MOVD R6, 8(R0)
+	MOVD $0, R6
+	MOVD R6, 24(R0)
+	MOVD (R0), R6
+	MOVD $1023, R7
+	ADD R7, R6, R6
+	MOVD $1024, R7
+	SDIV R7, R6, R6
+	MOVD $1023, R7
+	ADD R7, R6, R6
+	MOVD $1024, R7
+	SDIV R7, R6, R6
+	MOVD R6, 16(R0)
+	MOVD 24(R0), R4
+	MOVD 16(R0), R5
+	CMP R5, R4
+	BGE end2
+loop1:
+	MOVD 24(R0), R6
+	MOVD $-1024, R7
+	MUL R7, R6, R6
+	MOVD 8(R0), R7
+	ADD R7, R6, R6
+	MOVD $1024, R7
+	CMP R7, R6
+	CSEL LT, R6, R7, R6
+	MOVD R6, 32(R0)
+	MOVD 24(R0), R6
+	LSL $10, R6, R6
+	MOVD x+8(FP), R13
+	ADD R6<<2, R13, R13
+	WORD $0x4f000414 // movi v20.4s, #0
+	WORD $0x4f000415 // movi v21.4s, #0
+	WORD $0x4f000416 // movi v22.4s, #0
+	WORD $0x4f000417 // movi v23.4s, #0
+	WORD $0x4f000418 // movi v24.4s, #0
+	WORD $0x4f000419 // movi v25.4s, #0
+	WORD $0x4f00041a // movi v26.4s, #0
+	WORD $0x4f00041b // movi v27.4s, #0
+	MOVD $0, R1
+	MOVD 32(R0), R2
+	SUB $16, R2, R2
+	CMP $0, R2
+	BLT tail3
+loop4:
+	FMOVQ (R13), F0
+	VMOV V0.B16, V28.B16
+	FMOVQ 16(R13), F0
+	VMOV V0.B16, V29.B16
+	FMOVQ 32(R13), F0
+	VMOV V0.B16, V30.B16
+	FMOVQ 48(R13), F0
+	VZIP1 V29.S4, V28.S4, V1.S4
+	VZIP1 V0.S4, V30.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d694 // fadd v20.4s, v20.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d694 // fadd v20.4s, v20.4s, v1.4s
+	VZIP2 V29.S4, V28.S4, V1.S4
+	VZIP2 V0.S4, V30.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d694 // fadd v20.4s, v20.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d694 // fadd v20.4s, v20.4s, v1.4s
+	VMOV V20.B16, V0.B16
+	VMOV V21.B16, V20.B16
+	VMOV V22.B16, V21.B16
+	VMOV V23.B16, V22.B16
+	VMOV V24.B16, V23.B16
+	VMOV V25.B16, V24.B16
+	VMOV V26.B16, V25.B16
+	VMOV V27.B16, V26.B16
+	VMOV V0.B16, V27.B16
+	ADD $16, R1, R1
+	ADD $64, R13, R13
+	CMP R2, R1
+	BLE loop4
+tail3:
+	MOVD 32(R0), R3
+	SUB R1, R3, R3
+	CMP $0, R3
+	BLE end5
+	CMP $4, R3
+	BGE all9
+	TBZ $1, R3, one10
+	FMOVD (R13), F0
+	TBZ $0, R3, end11
+	ADD $8, R13, R4
+	VLD1 (R4), V0.S[2]
+	B end11
+one10:
+	FMOVS (R13), F0
+	B end11
+all9:
+	FMOVQ (R13), F0
+end11:
+	VDUP R3, V4.S4
+	FMOVQ (R12), F31
+	WORD $0x4ebf3484 // cmgt v4.4s, v4.4s, v31.4s
+	VAND V4.B16, V0.B16, V4.B16
+	VMOV V4.B16, V28.B16
+	SUB $4, R3, R3
+	CMP $0, R3
+	BLE rest6
+	CMP $4, R3
+	BGE all12
+	TBZ $1, R3, one13
+	FMOVD 16(R13), F0
+	TBZ $0, R3, end14
+	ADD $24, R13, R4
+	VLD1 (R4), V0.S[2]
+	B end14
+one13:
+	FMOVS 16(R13), F0
+	B end14
+all12:
+	FMOVQ 16(R13), F0
+end14:
+	VDUP R3, V4.S4
+	FMOVQ (R12), F31
+	WORD $0x4ebf3484 // cmgt v4.4s, v4.4s, v31.4s
+	VAND V4.B16, V0.B16, V4.B16
+	VMOV V4.B16, V29.B16
+	SUB $4, R3, R3
+	CMP $0, R3
+	BLE rest7
+	CMP $4, R3
+	BGE all15
+	TBZ $1, R3, one16
+	FMOVD 32(R13), F0
+	TBZ $0, R3, end17
+	ADD $40, R13, R4
+	VLD1 (R4), V0.S[2]
+	B end17
+one16:
+	FMOVS 32(R13), F0
+	B end17
+all15:
+	FMOVQ 32(R13), F0
+end17:
+	VDUP R3, V4.S4
+	FMOVQ (R12), F31
+	WORD $0x4ebf3484 // cmgt v4.4s, v4.4s, v31.4s
+	VAND V4.B16, V0.B16, V4.B16
+	VMOV V4.B16, V30.B16
+	SUB $4, R3, R3
+	CMP $0, R3
+	BLE rest8
+	CMP $4, R3
+	BGE all18
+	TBZ $1, R3, one19
+	FMOVD 48(R13), F0
+	TBZ $0, R3, end20
+	ADD $56, R13, R4
+	VLD1 (R4), V0.S[2]
+	B end20
+one19:
+	FMOVS 48(R13), F0
+	B end20
+all18:
+	FMOVQ 48(R13), F0
+end20:
+	VDUP R3, V4.S4
+	FMOVQ (R12), F31
+	WORD $0x4ebf3484 // cmgt v4.4s, v4.4s, v31.4s
+	VAND V4.B16, V0.B16, V4.B16
+	VZIP1 V29.S4, V28.S4, V1.S4
+	VZIP1 V4.S4, V30.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d694 // fadd v20.4s, v20.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d694 // fadd v20.4s, v20.4s, v1.4s
+	VZIP2 V29.S4, V28.S4, V1.S4
+	VZIP2 V4.S4, V30.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d694 // fadd v20.4s, v20.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d694 // fadd v20.4s, v20.4s, v1.4s
+	B end5
+rest6:
+	WORD $0x4f00041f // movi v31.4s, #0
+	VZIP1 V31.S4, V28.S4, V0.S4
+	VZIP1 V31.S4, V31.S4, V1.S4
+	VZIP1 V1.D2, V0.D2, V2.D2
+	WORD $0x4e22d694 // fadd v20.4s, v20.4s, v2.4s
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e20d694 // fadd v20.4s, v20.4s, v0.4s
+	VZIP2 V31.S4, V28.S4, V0.S4
+	VZIP2 V31.S4, V31.S4, V1.S4
+	VZIP1 V1.D2, V0.D2, V2.D2
+	WORD $0x4e22d694 // fadd v20.4s, v20.4s, v2.4s
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e20d694 // fadd v20.4s, v20.4s, v0.4s
+	B end5
+rest7:
+	WORD $0x4f00041f // movi v31.4s, #0
+	VZIP1 V29.S4, V28.S4, V0.S4
+	VZIP1 V31.S4, V31.S4, V1.S4
+	VZIP1 V1.D2, V0.D2, V2.D2
+	WORD $0x4e22d694 // fadd v20.4s, v20.4s, v2.4s
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e20d694 // fadd v20.4s, v20.4s, v0.4s
+	VZIP2 V29.S4, V28.S4, V0.S4
+	VZIP2 V31.S4, V31.S4, V1.S4
+	VZIP1 V1.D2, V0.D2, V2.D2
+	WORD $0x4e22d694 // fadd v20.4s, v20.4s, v2.4s
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e20d694 // fadd v20.4s, v20.4s, v0.4s
+	B end5
+rest8:
+	WORD $0x4f00041f // movi v31.4s, #0
+	VZIP1 V29.S4, V28.S4, V0.S4
+	VZIP1 V31.S4, V30.S4, V1.S4
+	VZIP1 V1.D2, V0.D2, V2.D2
+	WORD $0x4e22d694 // fadd v20.4s, v20.4s, v2.4s
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e20d694 // fadd v20.4s, v20.4s, v0.4s
+	VZIP2 V29.S4, V28.S4, V0.S4
+	VZIP2 V31.S4, V30.S4, V1.S4
+	VZIP1 V1.D2, V0.D2, V2.D2
+	WORD $0x4e22d694 // fadd v20.4s, v20.4s, v2.4s
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e20d694 // fadd v20.4s, v20.4s, v0.4s
+end5:
+	WORD $0x4e38d694 // fadd v20.4s, v20.4s, v24.4s
+	WORD $0x4e39d6b5 // fadd v21.4s, v21.4s, v25.4s
+	WORD $0x4e3ad6d6 // fadd v22.4s, v22.4s, v26.4s
+	WORD $0x4e3bd6f7 // fadd v23.4s, v23.4s, v27.4s
+	WORD $0x4e36d694 // fadd v20.4s, v20.4s, v22.4s
+	WORD $0x4e37d6b5 // fadd v21.4s, v21.4s, v23.4s
+	WORD $0x4e35d694 // fadd v20.4s, v20.4s, v21.4s
+	VEXT $8, V20.B16, V20.B16, V31.B16
+	WORD $0x4e3fd694 // fadd v20.4s, v20.4s, v31.4s
+	VDUP V20.S[1], V31.S4
+	WORD $0x4e3fd694 // fadd v20.4s, v20.4s, v31.4s
+	VDUP V20.S[0], V20.S4
+	FMOVQ F20, 2112(R0)
+	FMOVQ 2048(R0), F0
+	FMOVQ 2112(R0), F1
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	VDUP V0.S[0], V31.S4
+	FMOVQ F31, 2048(R0)
+	MOVD 24(R0), R4
+	ADD $1, R4, R4
+	MOVD R4, 24(R0)
+	MOVD 16(R0), R5
+	CMP R5, R4
+	BLT loop1
+end2:
+	FMOVQ 2048(R0), F0
+	MOVD $0, R6
+	MOVD y+16(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
 	RET
 
 // func mapMulAddAddVector1NEON(frame *byte, x_2 *float32, x2 *float32, x_3 *float32, x3 *float32, x *float32, x4 *float32, r_from int, r_to int, N_ int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32, bound float32)

@@ -364,12 +364,20 @@ func attention64Window22Vector1AVX2(frame *uint8, q *float32, k *float32, p *flo
 	panic("BUG: attention64Window22Vector1AVX2 is assembly")
 }
 
-func segmentSum1MulVector1AVX512(frame *uint8, x *float32, y *float32, r_from int, r_to int, N int) {
-	panic("BUG: segmentSum1MulVector1AVX512 is assembly")
+func segmentSumMulVector1AVX512(frame *uint8, x *float32, y *float32, r_from int, r_to int, N int) {
+	panic("BUG: segmentSumMulVector1AVX512 is assembly")
 }
 
-func segmentSum1MulVector1AVX2(frame *uint8, x *float32, y *float32, r_from int, r_to int, N int) {
-	panic("BUG: segmentSum1MulVector1AVX2 is assembly")
+func segmentSumMulVector1AVX2(frame *uint8, x *float32, y *float32, r_from int, r_to int, N int) {
+	panic("BUG: segmentSumMulVector1AVX2 is assembly")
+}
+
+func sumVector1AVX512(frame *uint8, x *float32, y *float32, N int) {
+	panic("BUG: sumVector1AVX512 is assembly")
+}
+
+func sumVector1AVX2(frame *uint8, x *float32, y *float32, N int) {
+	panic("BUG: sumVector1AVX2 is assembly")
 }
 
 func mapMulAddAddVector1AVX512(frame *uint8, x_2 *float32, x2 *float32, x_3 *float32, x3 *float32, x *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32, bound float32) {

@@ -60,8 +60,8 @@ const (
 	kLinear256x64BiasAdd
 	kAppend64
 	kAttention64Window22
-	kSegmentSum1Mul
-	kSum1
+	kSegmentSumMul
+	kSum
 	kMapMulAddAdd
 )
 
@@ -623,21 +623,21 @@ func layoutSumSquares(e *device.Env) device.Layout {
 
 // sumSquaresMemory is the memory of one launch of sumSquares; t0, t1, … are shared by values that do not live at the same time.
 type sumSquaresMemory struct {
-	sum device.Array // f32[1]
-	t0  device.Array // f32[N/1024, 1]
+	sum device.Array // f32[]
+	t0  device.Array // f32[N/1024]
 }
 
 func newSumSquaresMemory(e *device.Env) (b sumSquaresMemory, m device.Allocator) {
 	b.sum = m.Floats(1, 1)
-	b.t0 = m.Floats(1, ((e.N+1023)/1024)*1)
+	b.t0 = m.Floats(1, ((e.N + 1023) / 1024))
 	return b, m
 }
 
 // sumSquares launches sum_squares (line 48 of the spec).
 func sumSquares(q device.Queue, e *device.Env) {
 	b, _ := newSumSquaresMemory(e)
-	q.Launch(kSegmentSum1Mul, e, device.Ref{Space: device.Grads, Off: e.P}, b.t0.At(0))
-	q.Launch(kSum1, e, b.t0.At(0), b.sum.At(0)) // sum
+	q.Launch(kSegmentSumMul, e, device.Ref{Space: device.Grads, Off: e.P}, b.t0.At(0))
+	q.Launch(kSum, e, b.t0.At(0), b.sum.At(0)) // sum
 }
 
 // update launches update (line 48 of the spec).
