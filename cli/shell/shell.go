@@ -14,7 +14,7 @@ import (
 
 // Version is the release of the language and of the generated code. Every generated program
 // contains it, so it does not change with each commit.
-const Version = "0.3.0"
+const Version = "0.4.0"
 
 // The exit codes. interrupt.Error has the exit code of an interrupt.
 const (

@@ -60,7 +60,7 @@ var model = program.Model{
 		Times:      1,
 		Warmup:     0.1,
 	},
-	Version: "0.3.0",
+	Version: "0.4.0",
 }
 
 // Parameters, in the order of the flat arena.
