@@ -62,6 +62,7 @@ type attend struct {
 	wanted       map[string]bool              // arrays that are computed; nil: all
 	known        [halves]map[string]asm.Value // what is known of rows
 	meanings     map[string]*expr.Expr        // of the names of lets
+	buffers      map[string]bool              // of the kernel
 }
 
 // attentions are the cells of a kernel's grid.
@@ -70,7 +71,7 @@ func (p *printer) attentions(k *kernel.Kernel) (cells, error) {
 	f := p.f
 	f.Beside = attentionBeside
 	first := f.Do("mul.lo.s32", p.warp, asm.Int(fragmentRows))
-	a := p.newAttend(m, first)
+	a := p.newAttend(k, m, first)
 	rows := []int{m.scores.MostRows, keysAtOnce}
 	if a.apart() {
 		rows = append(rows, keysAtOnce)
@@ -93,9 +94,9 @@ func (p *printer) attentions(k *kernel.Kernel) (cells, error) {
 }
 
 // newAttend is for warps whose rows begin at one within the cell.
-func (p *printer) newAttend(m *attention, first asm.Value) *attend {
+func (p *printer) newAttend(k *kernel.Kernel, m *attention, first asm.Value) *attend {
 	f := p.f
-	a := &attend{printer: p, attention: m, width: int(m.scores.Axes[2].Size.I), parts: map[string]accumulators{}, meanings: meanings(m.lets)}
+	a := &attend{printer: p, attention: m, width: int(m.scores.Axes[2].Size.I), parts: map[string]accumulators{}, meanings: meanings(m.lets), buffers: arrays(k)}
 	g, t := f.Do("shr.u32", p.lane, asm.Int(2)), f.Do("and.b32", p.lane, asm.Int(3))
 	a.has(keysAtOnce)
 	for h := range halves {
@@ -256,7 +257,7 @@ func (a *attend) often() {
 func (a *attend) reduceOnce(elements func(from, to, m int, key asm.Value)) (from int) {
 	a.scalars(0)
 	for i, s := range a.follow {
-		if r, ok := s.(*kernel.Reduce); ok {
+		if r, ok := a.overKeys(s); ok {
 			sums := a.sums(r)
 			a.groups(asm.Int(0), func(m int, key asm.Value) {
 				elements(from, i, m, key)
@@ -275,7 +276,7 @@ func (a *attend) reduceOnce(elements func(from, to, m int, key asm.Value)) (from
 func (a *attend) reduceAgain(parts func(do func(first asm.Value))) {
 	a.scalars(0)
 	for i, s := range a.follow {
-		if r, ok := s.(*kernel.Reduce); ok {
+		if r, ok := a.overKeys(s); ok {
 			sums := a.sums(r)
 			a.wanted = a.wantedBy(i)
 			parts(func(first asm.Value) {
@@ -409,7 +410,10 @@ func (a *attend) scalars(from int) {
 	for _, s := range a.follow[from:] {
 		switch s := s.(type) {
 		case *kernel.Reduce:
-			return
+			if _, ok := a.overKeys(s); ok {
+				return
+			}
+			a.along(s)
 		case *kernel.Let:
 			for h := range halves {
 				a.enter(h)
@@ -417,6 +421,42 @@ func (a *attend) scalars(from int) {
 			}
 		}
 	}
+}
+
+// overKeys says whether a statement is a reduction over keys.
+func (a *attend) overKeys(s kernel.Stmt) (r *kernel.Reduce, ok bool) {
+	r, ok = s.(*kernel.Reduce)
+	return r, ok && !a.ofHead(r, a.buffers)
+}
+
+// along computes a reduction over the width of a head: a lane takes of a row the columns that
+// it would take of keys.
+func (a *attend) along(r *kernel.Reduce) {
+	sums, op := a.sums(r), reductions[r.Op].op
+	for h := range halves {
+		a.enter(h)
+		for m := range a.width / fragmentRows {
+			column := a.f.Do("add.s32", a.key, asm.Int(m*fragmentRows))
+			for _, v := range a.beside(r.Value, r.Axis.Var, column) {
+				a.f.Into(sums[h][m], op, sums[h][m], v)
+			}
+		}
+	}
+	a.combine(r, sums)
+}
+
+// beside computes an expression for four columns. Elements of buffers are loaded together where
+// what lets stand for shows that they lie side by side.
+func (a *attend) beside(value *expr.Expr, name string, first asm.Value) []asm.Value {
+	value = a.own(value)
+	loaded := map[*expr.Expr][]asm.Value{}
+	a.vars[name] = first
+	for _, e := range expr.Elems(value) {
+		if aligned(expr.Subst(e, a.meanings), name, 4, a.aligned) {
+			loaded[e] = a.load(a.at(e, known{}), 4)
+		}
+	}
+	return a.across(value, name, first, 4, loaded)
 }
 
 // elements computes the statements by element from one up to another, for four keys of
@@ -563,5 +603,19 @@ func (a *attend) addClosed(sums ...accumulators) {
 	}
 }
 
-// results writes what becomes of the last product.
-func (a *attend) results(o accumulators) { a.write(o, a.values, a.out, a.row, a.height) }
+// results writes what becomes of the last product, and what is left of each row.
+func (a *attend) results(o accumulators) {
+	a.write(o, a.values, a.out, a.row, a.height)
+	if len(a.leaves) == 0 {
+		return
+	}
+	mine := a.f.Do("setp.eq.s32", a.key, asm.Int(0))
+	for h := range halves {
+		a.f.If(a.f.Do("and.pred", mine, a.f.Do("setp.lt.s32", a.row[h], a.height)), func() {
+			a.enter(h)
+			for _, s := range a.leaves {
+				a.store(s.Dst, a.value(s.Value))
+			}
+		})
+	}
+}

@@ -16,7 +16,7 @@ const (
 	gradRows    = gradWarps * fragmentRows // of all warps
 	blockOfRows = gradRows / 2             // queries of a block of the kernel's
 
-	statsName = "stats." // what reductions give, by query: a tile that no kernel has
+	statsName = "stats." // numbers of queries: a tile that no kernel has
 )
 
 func attentionGradThreads(*kernel.Kernel, kernel.Geometry) (n int, whole bool) {
@@ -48,13 +48,13 @@ func (g *attentionGrad) room() (blocks, keys int) {
 type attendGrad struct {
 	*attend
 	m            *attentionGrad
-	rows, cols   []swizzled       // queries and keys of the arrays' products
-	blocks       asm.Value        // of queries
-	together     int              // of them in shared memory
-	most         asm.Value        // keys of a cell
-	half, within asm.Value        // which block of two the warp's rows of queries are in, and where
-	needed       map[string]bool  // what is known of a row that elements need
-	reduces      []*kernel.Reduce // those reductions
+	rows, cols   []swizzled      // queries and keys of the arrays' products
+	blocks       asm.Value       // of queries
+	together     int             // of them in shared memory
+	most         asm.Value       // keys of a cell
+	half, within asm.Value       // which block of two the warp's rows of queries are in, and where
+	needed       map[string]bool // what is known of a row that elements need
+	stats        []string        // of that what is reduced or read from memory, which is kept by query
 }
 
 // attentionGrads are the cells of a kernel's grid.
@@ -63,21 +63,21 @@ func (p *printer) attentionGrads(k *kernel.Kernel) (cells, error) {
 	f := p.f
 	f.Beside = attentionBeside
 	within := f.Do("mul.lo.s32", f.Do("and.b32", p.warp, asm.Int(1)), asm.Int(fragmentRows))
-	g := &attendGrad{attend: p.newAttend(&m.attention, within), m: m, half: f.Do("shr.u32", p.warp, asm.Int(1)), within: within}
+	g := &attendGrad{attend: p.newAttend(k, &m.attention, within), m: m, half: f.Do("shr.u32", p.warp, asm.Int(1)), within: within}
 	g.meanings = meanings(slices.Concat(m.lets, m.inner))
 	g.needed = m.neededByElements()
 	blocks, keys := m.room()
 	g.together = blocks
 	g.has(keys)
 	for _, s := range m.follow {
-		if r, ok := s.(*kernel.Reduce); ok && g.needed[r.Name] {
-			g.reduces = append(g.reduces, r)
+		if name := kernel.Bound(s); g.needed[name] && !plainLet(s) {
+			g.stats = append(g.stats, name)
 		}
 	}
 	factors := g.shared(blocks*blockOfRows, blocks*blockOfRows, keys, keys)
 	g.rows, g.cols = factors[:2], factors[2:]
 	most, _ := m.mostBlocks()
-	size := expr.Simplify(expr.New(expr.Mul, most, expr.Int(int64(blockOfRows*len(g.reduces)))))
+	size := expr.Simplify(expr.New(expr.Mul, most, expr.Int(int64(blockOfRows*len(g.stats)))))
 	tiles := []kernel.Stmt{&kernel.Tile{Name: statsName, Type: expr.F32, Shape: []*expr.Expr{size}}}
 	for _, t := range k.Once {
 		if slices.ContainsFunc(m.sides, func(s side) bool { return s.Dst.Name == t.(*kernel.Tile).Name }) {
@@ -315,17 +315,23 @@ func (g *attendGrad) writeRows(sums []accumulators, block asm.Value) {
 	mine := f.Do("setp.eq.s32", g.key, asm.Int(0))
 	for h := range halves {
 		f.If(f.Do("and.pred", mine, f.Do("setp.lt.s32", g.row[h], g.height)), func() {
-			at := g.stats(block, g.row[h])
-			for i, r := range g.reduces {
-				f.Store(at.plus(i).Address, g.known[h][r.Name])
+			at := g.statsOf(block, g.row[h])
+			for i, name := range g.stats {
+				f.Store(at.plus(i).Address, g.known[h][name])
 			}
 		})
 	}
 }
 
-// stats is where the reductions of a query are.
-func (g *attendGrad) stats(block, row asm.Value) address {
+// plainLet says whether a statement is a let that reads no array.
+func plainLet(s kernel.Stmt) bool {
+	l, ok := s.(*kernel.Let)
+	return ok && len(expr.Elems(l.Value)) == 0
+}
+
+// statsOf is where the numbers of a query are.
+func (g *attendGrad) statsOf(block, row asm.Value) address {
 	f := g.f
 	query := f.Do("mad.lo.s32", block, asm.Int(blockOfRows), row)
-	return g.element(g.slices[statsName], f.Do("mul.lo.s32", query, asm.Int(len(g.reduces))))
+	return g.element(g.slices[statsName], f.Do("mul.lo.s32", query, asm.Int(len(g.stats))))
 }

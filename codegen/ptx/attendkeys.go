@@ -135,26 +135,10 @@ func (c *keyRows) addTo(sums []accumulators, rows asm.Value, rounded map[string]
 		below := c.factorOf(c.rows[factorAt(queries, flat.ProductOf(d.Dot).B)], false, false, rows, asm.Int(0), c.width)
 		left := rounded[c.m.rounded[d.A.Name].Name]
 		for j := 0; j < c.width; j += fragmentRows {
-			pair := sums[i][0][j/fragmentCols:][:2]
-			part := accumulators{pair}
-			if d.Zero {
-				part = c.zeros(fragmentRows, fragmentRows)
-			}
+			pair := accumulators{sums[i][0][j/fragmentCols:][:2]}
 			for n := from; n < len(left); n++ {
-				part.add(c.f, left[n:n+1], [][]asm.Value{c.fragment(below, j, n*fragmentDeep)})
+				pair.add(c.f, left[n:n+1], [][]asm.Value{c.fragment(below, j, n*fragmentDeep)})
 			}
-			if d.Zero {
-				c.sum(pair, part[0])
-			}
-		}
-	}
-}
-
-// sum adds accumulators to others.
-func (c *keyRows) sum(to, from [][]asm.Value) {
-	for j := range to {
-		for r := range to[j] {
-			c.f.Into(to[j][r], "add.rn.f32", to[j][r], from[j][r])
 		}
 	}
 }
@@ -201,16 +185,14 @@ func (c *keyRows) elementsOf(block asm.Value, first int, arrays map[string][][]a
 // words for the four keys that a lane has two of.
 func (c *keyRows) enterQuery(block, row asm.Value) map[string][]asm.Value {
 	f := c.f
-	at, n, words := c.stats(block, row), 0, map[string][]asm.Value{}
+	at, words := c.statsOf(block, row), map[string][]asm.Value{}
+	for i, name := range c.stats {
+		c.vars[name] = c.load(at.plus(i), 1)[0]
+	}
 	for _, s := range c.follow {
 		switch s := s.(type) {
-		case *kernel.Reduce:
-			if c.needed[s.Name] {
-				c.vars[s.Name] = c.load(at.plus(n), 1)[0]
-				n++
-			}
 		case *kernel.Let:
-			if c.needed[s.Name] {
+			if c.needed[s.Name] && plainLet(s) {
 				c.vars[s.Name] = c.value(s.Value)
 			}
 		case *kernel.Random:
@@ -247,9 +229,7 @@ func (c *keyRows) followOne(given map[string]asm.Value, words map[string][]asm.V
 // write writes what becomes of the sums.
 func (c *keyRows) write(sums []accumulators) {
 	for i, d := range c.m.byKey {
-		sum := *d.Dot
-		sum.Dst = expr.NewElem(d.sum, expr.F32, d.Dst.Args[0])
 		limit := c.value(d.out[0].Axes[0].Size)
-		c.attend.write(sums[i], &sum, d.out, c.keyOf, limit)
+		c.attend.write(sums[i], d.Dot, d.out, c.keyOf, limit)
 	}
 }

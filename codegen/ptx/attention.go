@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/compiler/expr"
@@ -14,6 +15,7 @@ import (
 type attention struct {
 	scores *kernel.Dot
 	follow []kernel.Stmt // what is computed of row rowVar: Let, Set, Reduce, Random
+	leaves []*kernel.Set // numbers of row rowVar that are left to the gradient
 	rounds *kernel.Set
 	values *kernel.Dot
 	out    []*kernel.Set // of the last product
@@ -45,7 +47,17 @@ func attentionOf(k *kernel.Kernel) (a *attention, why string) {
 			if len(dots) != 1 || !s.Independent || !expr.IsInt(s.Lo, 0) || !expr.Equal(s.Hi, dots[0].Axes[0].Size) {
 				return nil, "its rows need each other"
 			}
-			a.follow = append(a.follow, renamed(s.Body, map[string]string{s.Var: rowVar})...)
+			for _, s := range renamed(s.Body, map[string]string{s.Var: rowVar}) {
+				set, ok := s.(*kernel.Set)
+				switch ok = ok && len(set.Axes) == 0; {
+				case !ok:
+					a.follow = append(a.follow, s)
+				case !arrays(k)[set.Dst.Name] || len(expr.Elems(set.Value)) > 0:
+					return nil, "its rows leave more than numbers"
+				default:
+					a.leaves = append(a.leaves, set)
+				}
+			}
 		case *kernel.Set:
 			switch {
 			case len(s.Axes) != 2 || len(dots) == 0:
@@ -128,7 +140,10 @@ func (a *attention) checkRows(inRegisters map[string]bool, buffers map[string]bo
 				return "it sets other than scores"
 			}
 		case *kernel.Reduce:
-			if col = s.Axis.Var; !expr.Equal(s.Axis.Size, axes[1].Size) {
+			if col = s.Axis.Var; a.ofHead(s, buffers) {
+				continue
+			}
+			if !expr.Equal(s.Axis.Size, axes[1].Size) {
 				return "it sums other than rows"
 			}
 		default:
@@ -147,6 +162,13 @@ func (a *attention) checkRows(inRegisters map[string]bool, buffers map[string]bo
 		}
 	}
 	return ""
+}
+
+// ofHead says whether a reduction is over the width of a head and reads nothing but buffers:
+// what it gives is known before any score.
+func (a *attention) ofHead(r *kernel.Reduce, buffers map[string]bool) bool {
+	return expr.Equal(r.Axis.Size, a.scores.Axes[2].Size) &&
+		!slices.ContainsFunc(expr.Elems(r.Value), func(e *expr.Expr) bool { return !buffers[e.Name] })
 }
 
 // checkValues looks at what comes after the rows.

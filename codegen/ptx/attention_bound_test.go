@@ -87,26 +87,28 @@ func softmax(scores []span) []span {
 }
 
 // An exactly is one head of an example of an attention, as its kernel reads it. Query i sees
-// keys below i + open.
+// keys below i + open. A gradient is given y, largest and norm, which may be any.
 type exactly struct {
 	q, k, v, dout, table [][]span
+	y                    [][]span
+	largest, norm        []span
 	open                 int
 }
 
-// weights are those of the keys that a query sees.
-func (x *exactly) weights(i int) []span {
+// scores are those of the keys that a query sees.
+func (x *exactly) scores(i int) []span {
 	var scores []span
 	for j, k := range x.k[:min(len(x.k), i+x.open)] {
 		scores = append(scores, dot(x.q[i], k).times(exact(0.25)).plus(x.table[i][j]).rounded(1))
 	}
-	return softmax(scores)
+	return scores
 }
 
 // results are the rows of results.
 func (x *exactly) results() [][]span {
 	var all [][]span
 	for i := range x.q {
-		all = append(all, weighted(rounds(x.weights(i)), x.v))
+		all = append(all, weighted(rounds(softmax(x.scores(i))), x.v))
 	}
 	return all
 }
@@ -136,10 +138,13 @@ func weighted(weights []span, rows [][]span) []span {
 func (x *exactly) gradients() (dq, dk, dv [][]span) {
 	weights, ds := make([][]span, len(x.k)), make([][]span, len(x.k)) // by key and query
 	for i := range x.q {
-		w, grads, products := x.weights(i), []span(nil), []span(nil)
+		w, grads, products := x.scores(i), []span(nil), []span(nil)
 		for j := range w {
+			w[j] = w[j].minus(x.largest[i]).rounded(1).exp().times(x.norm[i]).rounded(1)
 			grads = append(grads, dot(x.dout[i], x.v[j]))
-			products = append(products, w[j].times(grads[j]).rounded(1))
+		}
+		for d, g := range x.dout[i] {
+			products = append(products, g.times(x.y[i][d]).rounded(1))
 		}
 		delta := total(products)
 		for j := range w {
@@ -237,7 +242,14 @@ func (c bounded) want(named map[string]kernel.Buffer, b, h int) map[string][][]s
 		z := x.results()
 		return map[string][][]span{"z": z, "y": z}
 	}
-	x.dout = rows("dout", c.t)
+	x.dout, x.y = rows("dout", c.t), rows("y", c.t)
+	left := func(name string) (all []span) {
+		for i := range c.t {
+			all = append(all, exact(elementOf(named[name], (b*c.t+i)*2+h)))
+		}
+		return all
+	}
+	x.largest, x.norm = left("largest_"), left("norm_")
 	dq, dk, dv := x.gradients()
 	return map[string][][]span{"dq": dq, "dk": dk, "dv": dv, "dq2": dq, "dk2": dk, "dv2": dv}
 }

@@ -17,7 +17,7 @@ import (
 // distances up to CLIP.
 var relative = strings.NewReplacer(
 	"in     table f32[2, T, T]", "in     relative f32[B * T * 2 * SPANS]\n  out    drelative f32[B * T * 2 * SPANS]\n  out    drelative2 bf16[B * T * 2 * SPANS]",
-	"op     dq, dk, dv = q, k, v, dout, _, table for b < B, h < 2, t < T, j < T, d < HEAD", "op     dq, dk, dv, drelative = q, k, v, dout, relative for b < B, h < 2, t < T, j < T, d < HEAD, n < SPANS",
+	"op     dq, dk, dv = q, k, v, dout, largest_, norm_, y, _, table for b < B, h < 2, t < T, j < T, d < HEAD", "op     dq, dk, dv, drelative = q, k, v, dout, largest_, norm_, y, relative for b < B, h < 2, t < T, j < T, d < HEAD, n < SPANS",
 	"  with   dq2 = bf16(dq)", "  with   dq2 = bf16(dq)\n  with   drelative2 = bf16(drelative)",
 	"  tile   dk_ f32[T, HEAD]", "  tile   dk_ f32[T, HEAD]\n  tile   apart f32[SPANS]",
 	"tile   biases f32[height, count]", "tile   distances f32[height, SPANS]",

@@ -22,9 +22,11 @@ const attending = `kernel attending attention
   in     v     bf16[B * S * WIDTH]
   out    y     bf16[B * T * WIDTH]
   out    z     f32[B * T * WIDTH]
+  out    largest_ f32[B * T * 2]
+  out    norm_ f32[B * T * 2]
   scalar B, T, S, P, example
   grid   b < B, h < 2, m < (T + 31) / 32
-  op     c = q, k, v, _, table for b < B, h < 2, t < T, j < S, d < HEAD
+  op     c, largest_, norm_ = q, k, v, _, table for b < B, h < 2, t < T, j < S, d < HEAD
   scale  0.25
   mask   j <= i + 2
   drop   0.1 stream 11
@@ -56,6 +58,8 @@ const attending = `kernel attending attention
     set    p[r, e] = exp(p[r, e] - shift)
     reduce total = sum(p[r, e])
     let    norm = where(0.0 < total, 1.0 / total, 0.0)
+    set    largest_[(b * T + (first + r)) * 2 + h] = shift
+    set    norm_[(b * T + (first + r)) * 2 + h] = norm
     random bits[count] = 11 of example + as_u32(b) from (h * T + (first + r)) * ((S + 3) / 4 * 4)
     set    p[r, e] = where(bits[e] < 0x1999999au, 0.0, p[r, e] * norm * 1.1111112)
   end
@@ -75,6 +79,9 @@ const grading = `kernel grading attention_grad
   in     table f32[2, T, T]
   in     v     bf16[B * T * WIDTH]
   in     dout  bf16[B * T * WIDTH]
+  in     largest_ f32[B * T * 2]
+  in     norm_ f32[B * T * 2]
+  in     y     bf16[B * T * WIDTH]
   out    dq    f32[B * T * WIDTH]
   out    dq2   bf16[B * T * WIDTH]
   out    dk    f32[B * T * WIDTH]
@@ -83,7 +90,7 @@ const grading = `kernel grading attention_grad
   out    dv2   bf16[B * T * WIDTH]
   scalar B, T, P, example
   grid   b < B, h < 2
-  op     dq, dk, dv = q, k, v, dout, _, table for b < B, h < 2, t < T, j < T, d < HEAD
+  op     dq, dk, dv = q, k, v, dout, largest_, norm_, y, _, table for b < B, h < 2, t < T, j < T, d < HEAD
   scale  0.25
   mask   j <= i
   drop   0.1 stream 11
@@ -100,6 +107,7 @@ const grading = `kernel grading attention_grad
     let    height = min(T - first, 32)
     tile   qs bf16[height, HEAD]
     tile   dos bf16[height, HEAD]
+    tile   ys bf16[height, HEAD]
     tile   sum_q f32[height, HEAD]
     tile   qr bf16[height, HEAD]
     let    count = max(min(T, max(P + first + 1, P + first + height)), 0)
@@ -112,9 +120,7 @@ const grading = `kernel grading attention_grad
     tile   bits u32[count]
     tile   dsr bf16[height, count]
     tile   kr bf16[count, HEAD]
-    tile   part f32[count, HEAD]
     tile   pr bf16[height, count]
-    tile   part2 f32[count, HEAD]
     let    queries = (b * T + first) * WIDTH + h * HEAD
     let    open = b * T * WIDTH + h * HEAD
     set    qs[a1, e] = q[queries + a1 * WIDTH + e]
@@ -124,20 +130,18 @@ const grading = `kernel grading attention_grad
     set    biases[a1, e] = table[h, first + a1, e]
     set    p[a1, e] = where(e <= P + first + a1, p[a1, e] * 0.25 + biases[a1, e], -inf)
     set    dos[a1, e] = dout[queries + a1 * WIDTH + e]
+    set    ys[a1, e] = y[queries + a1 * WIDTH + e]
     set    vs[a1, e] = v[open + e * WIDTH + a1]
     set    ds[a1, e] = 0.0
     dot    ds[a1, a2] += dos[a1, e] * vs[e, a2]
     for    r = 0 until height
-      reduce largest = max(p[r, e])
-      let    shift = where(largest == -inf, 0.0, largest)
-      set    p[r, e] = exp(p[r, e] - shift)
-      reduce total = sum(p[r, e])
-      let    norm = where(0.0 < total, 1.0 / total, 0.0)
-      set    p[r, e] = p[r, e] * norm
+      let    largest = largest_[(b * T + (first + r)) * 2 + h]
+      let    norm = norm_[(b * T + (first + r)) * 2 + h]
+      reduce delta = sum(f32(dos[r, e]) * f32(ys[r, e]))
+      set    p[r, e] = exp(p[r, e] - largest) * norm
       random bits[count] = 11 of example + as_u32(b) from (h * T + (first + r)) * ((T + 3) / 4 * 4)
       set    weight[r, e] = where(bits[e] < 0x1999999au, 0.0, p[r, e] * 1.1111112)
       set    ds[r, e] = where(bits[e] < 0x1999999au, 0.0, ds[r, e] * 1.1111112)
-      reduce delta = sum(p[r, e] * ds[r, e])
       set    ds[r, e] = p[r, e] * (ds[r, e] - delta) * 0.25
     end
     set    dsr[a1, e] = bf16(ds[a1, e])
@@ -147,13 +151,9 @@ const grading = `kernel grading attention_grad
     set    dq[queries + a1 * WIDTH + e] = sum_q[a1, e]
     set    dq2[queries + a1 * WIDTH + e] = bf16(sum_q[a1, e])
     set    qr[a1, e] = q[queries + a1 * WIDTH + e]
-    set    part[a1, e] = 0.0
-    dot    part[a1, a2] += dsr[e, a1] * qr[e, a2]
-    set    dk_[a1, e] = dk_[a1, e] + part[a1, e] for a1 < count, e < HEAD
+    dot    dk_[a1, a2] += dsr[e, a1] * qr[e, a2] for a1 < count, a2 < HEAD, e < height
     set    pr[a1, e] = bf16(weight[a1, e])
-    set    part2[a1, e] = 0.0
-    dot    part2[a1, a2] += pr[e, a1] * dos[e, a2]
-    set    dv_[a1, e] = dv_[a1, e] + part2[a1, e] for a1 < count, e < HEAD
+    dot    dv_[a1, a2] += pr[e, a1] * dos[e, a2] for a1 < count, a2 < HEAD, e < height
   end
   let    all_k = b * T * WIDTH + h * HEAD
   set    dk[all_k + a1 * WIDTH + e] = dk_[a1, e]
@@ -170,6 +170,9 @@ const across = `kernel across attention_grad
   in     k    bf16[B * S * WIDTH]
   in     v    bf16[B * S * WIDTH]
   in     dout bf16[B * T * WIDTH]
+  in     largest_ f32[B * T * 2]
+  in     norm_ f32[B * T * 2]
+  in     y    bf16[B * T * WIDTH]
   out    dq   f32[B * T * WIDTH]
   out    dq2  bf16[B * T * WIDTH]
   out    dk   f32[B * S * WIDTH]
@@ -178,7 +181,7 @@ const across = `kernel across attention_grad
   out    dv2  bf16[B * S * WIDTH]
   scalar B, T, S, example
   grid   b < B, h < 2
-  op     dq, dk, dv = q, k, v, dout for b < B, h < 2, t < T, j < S, d < HEAD
+  op     dq, dk, dv = q, k, v, dout, largest_, norm_, y for b < B, h < 2, t < T, j < S, d < HEAD
   scale  0.25
   drop   0.1 stream 13
   with   dq2 = bf16(dq)
@@ -194,6 +197,7 @@ const across = `kernel across attention_grad
     let    height = min(T - first, 32)
     tile   qs bf16[height, HEAD]
     tile   dos bf16[height, HEAD]
+    tile   ys bf16[height, HEAD]
     tile   sum_q f32[height, HEAD]
     tile   qr bf16[height, HEAD]
     let    count = max(S, 0)
@@ -214,19 +218,18 @@ const across = `kernel across attention_grad
     dot    p[a1, a2] += qs[a1, e] * ks[e, a2]
     set    p[a1, e] = p[a1, e] * 0.25
     set    dos[a1, e] = dout[queries + a1 * WIDTH + e]
+    set    ys[a1, e] = y[queries + a1 * WIDTH + e]
     set    vs[a1, e] = v[open + e * WIDTH + a1]
     set    ds[a1, e] = 0.0
     dot    ds[a1, a2] += dos[a1, e] * vs[e, a2]
     for    r = 0 until height
-      reduce largest = max(p[r, e])
-      set    p[r, e] = exp(p[r, e] - largest)
-      reduce total = sum(p[r, e])
-      let    norm = where(0.0 < total, 1.0 / total, 0.0)
-      set    p[r, e] = p[r, e] * norm
+      let    largest = largest_[(b * T + (first + r)) * 2 + h]
+      let    norm = norm_[(b * T + (first + r)) * 2 + h]
+      reduce delta = sum(f32(dos[r, e]) * f32(ys[r, e]))
+      set    p[r, e] = exp(p[r, e] - largest) * norm
       random bits[count] = 13 of example + as_u32(b) from (h * T + (first + r)) * ((S + 3) / 4 * 4)
       set    weight[r, e] = where(bits[e] < 0x1999999au, 0.0, p[r, e] * 1.1111112)
       set    ds[r, e] = where(bits[e] < 0x1999999au, 0.0, ds[r, e] * 1.1111112)
-      reduce delta = sum(p[r, e] * ds[r, e])
       set    ds[r, e] = p[r, e] * (ds[r, e] - delta) * 0.25
     end
     set    dsr[a1, e] = bf16(ds[a1, e])
@@ -236,9 +239,9 @@ const across = `kernel across attention_grad
     set    dq[queries + a1 * WIDTH + e] = sum_q[a1, e]
     set    dq2[queries + a1 * WIDTH + e] = bf16(sum_q[a1, e])
     set    qr[a1, e] = q[queries + a1 * WIDTH + e]
-    dot    dk_[a1, a2] += dsr[e, a1] * qr[e, a2]
+    dot    dk_[a1, a2] += dsr[e, a1] * qr[e, a2] for a1 < count, a2 < HEAD, e < height
     set    pr[a1, e] = bf16(weight[a1, e])
-    dot    dv_[a1, a2] += pr[e, a1] * dos[e, a2]
+    dot    dv_[a1, a2] += pr[e, a1] * dos[e, a2] for a1 < count, a2 < HEAD, e < height
   end
   let    all_k = b * S * WIDTH + h * HEAD
   set    dk[all_k + a1 * WIDTH + e] = dk_[a1, e]
@@ -257,6 +260,9 @@ const learning = `kernel learning attention_grad
   in     table          f32[2, T, T]
   in     v              bf16[R * WIDTH]
   in     dout           bf16[R * WIDTH]
+  in     largest_       f32[R * 2]
+  in     norm_          f32[R * 2]
+  in     y              bf16[R * WIDTH]
   in     example_length i32[B]
   in     example_start  i32[B]
   inout  dtable         f32[2, T, T]
@@ -265,7 +271,7 @@ const learning = `kernel learning attention_grad
   out    dv             bf16[R * WIDTH]
   scalar B, T, R, P
   grid   h < 2
-  op     c_q, c_k, c_v, _, dtable += q, k, v, dout, _, table for b < B, h < 2, t < T, j < T, d < HEAD
+  op     c_q, c_k, c_v, _, dtable += q, k, v, dout, largest_, norm_, y, _, table for b < B, h < 2, t < T, j < T, d < HEAD
   scale  0.125
   mask   j <= i
   with   dq = bf16(c_q)
@@ -286,6 +292,7 @@ const learning = `kernel learning attention_grad
       let    height = min(rows - first, 32)
       tile   qs bf16[height, HEAD]
       tile   dos bf16[height, HEAD]
+      tile   ys bf16[height, HEAD]
       tile   sum_q f32[height, HEAD]
       tile   qr bf16[height, HEAD]
       let    count = where(0 < height, max(min(rows, max(P + first + 1, P + first + height)), 0), 0)
@@ -296,9 +303,7 @@ const learning = `kernel learning attention_grad
       tile   ds f32[height, count]
       tile   dsr bf16[height, count]
       tile   kr bf16[count, HEAD]
-      tile   part f32[count, HEAD]
       tile   pr bf16[height, count]
-      tile   part2 f32[count, HEAD]
       let    queries = (start + first) * WIDTH + h * HEAD
       let    open = start * WIDTH + h * HEAD
       set    qs[a1, e] = q[queries + a1 * WIDTH + e]
@@ -308,17 +313,15 @@ const learning = `kernel learning attention_grad
       set    biases[a1, e] = table[h, first + a1, e]
       set    p[a1, e] = where(e <= P + first + a1, p[a1, e] * 0.125 + biases[a1, e], -inf)
       set    dos[a1, e] = dout[queries + a1 * WIDTH + e]
+      set    ys[a1, e] = y[queries + a1 * WIDTH + e]
       set    vs[a1, e] = v[open + e * WIDTH + a1]
       set    ds[a1, e] = 0.0
       dot    ds[a1, a2] += dos[a1, e] * vs[e, a2]
       for    r = 0 until height
-        reduce largest = max(p[r, e])
-        let    shift = where(largest == -inf, 0.0, largest)
-        set    p[r, e] = exp(p[r, e] - shift)
-        reduce total = sum(p[r, e])
-        let    norm = where(0.0 < total, 1.0 / total, 0.0)
-        set    p[r, e] = p[r, e] * norm
-        reduce delta = sum(p[r, e] * ds[r, e])
+        let    largest = largest_[(start + (first + r)) * 2 + h]
+        let    norm = norm_[(start + (first + r)) * 2 + h]
+        reduce delta = sum(f32(dos[r, e]) * f32(ys[r, e]))
+        set    p[r, e] = exp(p[r, e] - largest) * norm
         set    dtable_[first + r, e] = dtable_[first + r, e] + p[r, e] * (ds[r, e] - delta) for e < count
         set    ds[r, e] = p[r, e] * (ds[r, e] - delta) * 0.125
       end
@@ -328,13 +331,9 @@ const learning = `kernel learning attention_grad
       dot    sum_q[a1, a2] += dsr[a1, e] * kr[e, a2]
       set    dq[queries + a1 * WIDTH + e] = bf16(sum_q[a1, e])
       set    qr[a1, e] = q[queries + a1 * WIDTH + e]
-      set    part[a1, e] = 0.0
-      dot    part[a1, a2] += dsr[e, a1] * qr[e, a2]
-      set    dk_[a1, e] = dk_[a1, e] + part[a1, e] for a1 < count, e < HEAD
+      dot    dk_[a1, a2] += dsr[e, a1] * qr[e, a2] for a1 < count, a2 < HEAD, e < height
       set    pr[a1, e] = bf16(p[a1, e])
-      set    part2[a1, e] = 0.0
-      dot    part2[a1, a2] += pr[e, a1] * dos[e, a2]
-      set    dv_[a1, e] = dv_[a1, e] + part2[a1, e] for a1 < count, e < HEAD
+      dot    dv_[a1, a2] += pr[e, a1] * dos[e, a2] for a1 < count, a2 < HEAD, e < height
     end
     let    all_k = start * WIDTH + h * HEAD
     set    dk[all_k + a1 * WIDTH + e] = bf16(dk_[a1, e])
@@ -433,8 +432,8 @@ func TestAttentionGrad(t *testing.T) {
 		{"grad_of_96", 96, learning, "", "", ""},
 		{"grad_of_128", 128, grading, "", "", ""},
 		{"grad_of_24", 24, grading, "", "", "the width of a head is no multiple of 16 up to 128"},
-		{"grad_of_kept", 16, grading, "set    ds[r, e] = p[r, e] * (ds", "set    ds[r, e] = weight[r, e] * (ds", "it reads other elements of weight"},
-		{"grad_of_other_sums", 16, grading, "dv_[a1, e] + part2[a1, e]", "dv_[a1, e] + 2.0 * part2[a1, e]", "it adds to other sums"},
+		{"grad_of_kept", 16, grading, "set    ds[r, e] = p[r, e] * (ds", "reduce most = max(ds[r, e])\n      set    ds[r, e] = most * weight[r, e] * (ds", "it reads other elements of weight"},
+		{"grad_of_other_sums", 16, grading, "dot    dv_[a1, a2]", "dot    dv_[T - count + a1, a2]", "it adds to sums of other keys"},
 		{"grad_of_one", 16, grading, "set    dk_[a1, e] = 0.0", "set    dk_[a1, e] = 1.0", "it begins with more than sums of 0"},
 	} {
 		k := parsed(t, strings.Replace(gradingOf(c.text, c.name, c.head), c.from, c.to, 1))

@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/arithlang/mlc/codegen/flat"
@@ -27,11 +28,10 @@ type attentionGrad struct {
 	byKey     []gradient
 }
 
-// A gradient is a product with a rounded array, and what is written of it, or of its sum
-// over blocks.
+// A gradient is a product with a rounded array, and what is written of it; one by key adds to
+// a sum over blocks.
 type gradient struct {
 	*kernel.Dot
-	sum string // by key: the tile of the sum, which the product itself may add to
 	out []*kernel.Set
 }
 
@@ -82,7 +82,7 @@ func attentionGradOf(k *kernel.Kernel) (g *attentionGrad, why string) {
 		return nil, "it has no blocks of queries"
 	}
 	for _, d := range g.byKey {
-		if !cleared[d.sum] {
+		if !cleared[d.Dst.Name] {
 			return nil, "its sums do not begin with 0"
 		}
 	}
@@ -200,14 +200,40 @@ func (g *attentionGrad) product(d *kernel.Dot) string {
 	case source != nil && size(0, 0) && size(2, 1) && size(1, 2) && g.own(d.A, d.Axes[0].Var, d.Axes[2].Var, source):
 		g.byQuery = append(g.byQuery, gradient{Dot: d})
 	case source != nil && size(0, 1) && size(2, 0) && size(1, 2) && g.own(d.A, d.Axes[2].Var, d.Axes[0].Var, source):
-		g.byKey = append(g.byKey, gradient{Dot: d})
-		if !d.Zero {
-			g.byKey[len(g.byKey)-1].sum = d.Dst.Name
+		if !g.fromFirst(d) {
+			return "it adds to sums of other keys"
 		}
+		g.byKey = append(g.byKey, gradient{Dot: d})
 	default:
 		return "it has other products"
 	}
 	return ""
+}
+
+// fromFirst says whether a product adds to rows of its sum from the first one on.
+func (g *attentionGrad) fromFirst(d *kernel.Dot) bool {
+	place := expr.New(expr.Add, expr.New(expr.Mul, expr.NewVar(d.Axes[0].Var, expr.I32), d.Axes[1].Size), expr.NewVar(d.Axes[1].Var, expr.I32))
+	return !d.Zero && expr.Equal(expr.Simplify(d.Dst.Args[0]), expr.Simplify(place))
+}
+
+// goOn adds a statement that follows. Elements of buffers that are the same for a whole row
+// get names, so that they are read once.
+func (g *attentionGrad) goOn(s kernel.Stmt, buffers map[string]bool) {
+	axes := kernel.Axes(s)
+	ofRow := func(e *expr.Expr) bool {
+		return e.Op == expr.Elem && buffers[e.Name] && e.Type == expr.F32 && expr.Depends(e, rowVar) && len(axes) > 0 && !expr.Depends(e, axes[0].Var)
+	}
+	named := kernel.Rewrite(s, func(e *expr.Expr) *expr.Expr {
+		return expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
+			if !ofRow(e) {
+				return e
+			}
+			let := &kernel.Let{Name: fmt.Sprintf("row.%d", len(g.follow)), Value: e}
+			g.follow = append(g.follow, let)
+			return expr.NewVar(let.Name, e.Type)
+		})
+	})
+	g.follow = append(g.follow, named)
 }
 
 // meaning is what a let of a block stands for.
@@ -245,7 +271,7 @@ func (g *attentionGrad) set(s *kernel.Set, buffers map[string]bool) string {
 		g.rounded[s.Dst.Name] = to(s.Value.Args[0])
 		return ""
 	case size(rows, 0) && size(cols, 1):
-		g.follow = append(g.follow, byRow(s))
+		g.goOn(byRow(s), buffers)
 		return ""
 	case size(rows, 0) && size(cols, 2) && len(g.byQuery) > 0:
 		d := &g.byQuery[len(g.byQuery)-1]
@@ -253,18 +279,6 @@ func (g *attentionGrad) set(s *kernel.Set, buffers map[string]bool) string {
 			return "it goes on with gradients"
 		}
 		d.out = append(d.out, s)
-		return ""
-	case size(rows, 1) && size(cols, 2) && len(g.byKey) > 0:
-		d := &g.byKey[len(g.byKey)-1]
-		if d.sum != "" {
-			return "it sets other arrays"
-		}
-		d.sum = s.Dst.Name
-		sum := expr.New(expr.Add, s.Dst, expr.NewElem(d.Dst.Name, expr.F32, expr.Subst(d.Dst.Args[0], map[string]*expr.Expr{
-			d.Axes[0].Var: expr.NewVar(rows.Var, expr.I32), d.Axes[1].Var: expr.NewVar(cols.Var, expr.I32)})))
-		if !expr.Equal(expr.Simplify(s.Value), expr.Simplify(sum)) || !expr.Equal(at(s.Dst, map[string]string{rows.Var: rowVar, cols.Var: colVar}), at(d.Dst, map[string]string{d.Axes[0].Var: rowVar, d.Axes[1].Var: colVar})) {
-			return "it adds to other sums"
-		}
 		return ""
 	}
 	return "it sets other arrays"
@@ -283,12 +297,10 @@ func onlyOwn(s *kernel.Set, d *kernel.Dot, buffers map[string]bool) bool {
 func (g *attentionGrad) written(s *kernel.Set, buffers map[string]bool) string {
 	for i := range g.byKey {
 		d := &g.byKey[i]
-		if !slices.ContainsFunc(expr.Elems(s.Value), func(e *expr.Expr) bool { return e.Name == d.sum }) {
+		if !slices.ContainsFunc(expr.Elems(s.Value), func(e *expr.Expr) bool { return e.Name == d.Dst.Name }) {
 			continue
 		}
-		sum := *d.Dot
-		sum.Dst = expr.NewElem(d.sum, expr.F32, d.Dst.Args[0])
-		if len(s.Axes) != 2 || !buffers[s.Dst.Name] || !expr.Equal(s.Axes[1].Size, d.Axes[1].Size) || !onlyOwn(s, &sum, buffers) {
+		if len(s.Axes) != 2 || !buffers[s.Dst.Name] || !expr.Equal(s.Axes[1].Size, d.Axes[1].Size) || !onlyOwn(s, d.Dot, buffers) {
 			return "it goes on with its sums"
 		}
 		d.out = append(d.out, s)

@@ -50,7 +50,7 @@ func (g *attentionGrad) rowsOf(l *kernel.For, buffers map[string]bool) string {
 		case set != nil && buffers[set.Dst.Name]:
 			why = g.keep(strips, set)
 		default:
-			g.follow = append(g.follow, s)
+			g.goOn(s, buffers)
 		}
 		if why != "" {
 			return why

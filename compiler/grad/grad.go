@@ -46,18 +46,20 @@ func Backward(f *ir.Func) (fwd, bwd *ir.Func, err error) {
 type tape struct {
 	f      *ir.Func
 	b      *ir.Builder
-	kept   map[*ir.Value]*ir.Value // value of f -> parameter of b
-	orig   map[*ir.Value]*ir.Value // parameter of b -> value of f
-	active map[*ir.Value]bool      // real values that depend on a Weight or an Input
-	grads  map[*ir.Value]*ir.Value // value of f -> its gradient so far, of F32
+	kept   map[*ir.Value]*ir.Value   // value of f -> parameter of b
+	orig   map[*ir.Value]*ir.Value   // parameter of b -> value of f
+	active map[*ir.Value]bool        // real values that depend on a Weight or an Input
+	grads  map[*ir.Value]*ir.Value   // value of f -> its gradient so far, of F32
+	left   map[*ir.Value][]*ir.Value // attention of f -> its other results, which f computes for its gradient
 	err    error
 }
 
 func newTape(f *ir.Func) *tape {
+	f, left := withStatistics(f)
 	t := &tape{
 		f: f, b: ir.NewBuilder(f.Name+"_back", f.Pos),
 		kept: map[*ir.Value]*ir.Value{}, orig: map[*ir.Value]*ir.Value{},
-		active: map[*ir.Value]bool{}, grads: map[*ir.Value]*ir.Value{},
+		active: map[*ir.Value]bool{}, grads: map[*ir.Value]*ir.Value{}, left: left,
 	}
 	for i, v := range f.Values {
 		t.b.Pos(v.Pos)
@@ -79,6 +81,28 @@ func newTape(f *ir.Func) *tape {
 		}
 	}
 	return t
+}
+
+// withStatistics is f with the results "largest" and "norm" of each attention, behind all
+// other values.
+func withStatistics(f *ir.Func) (*ir.Func, map[*ir.Value][]*ir.Value) {
+	g, left := *f, map[*ir.Value][]*ir.Value{}
+	g.Values = slices.Clone(f.Values)
+	for _, v := range f.Values {
+		if v.Op != ir.Attention {
+			continue
+		}
+		for _, result := range []string{"largest", "norm"} {
+			w := *v
+			w.ID = g.Values[len(g.Values)-1].ID + 1
+			w.Attr.Result, w.Type = result, ir.T(v.Type.Shape[0], v.Type.Shape[1], ir.N(v.Attr.Attn.Heads))
+			if w.Attr.Name != "" {
+				w.Attr.Name += "." + result
+			}
+			g.Values, left[v] = append(g.Values, &w), append(left[v], &w)
+		}
+	}
+	return &g, left
 }
 
 // sweep applies the rules from the last value to the first.

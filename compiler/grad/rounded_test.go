@@ -159,16 +159,17 @@ end
 		}
 		return 1 / total
 	})
+	y := p.each(rounded).times(v)
 	dp := dout.times(v.t())
 	ds := of(5, 5, func(i, j int) float64 {
 		delta := 0.0
-		for l := range 5 {
-			delta += p[i][l] * dp[i][l]
+		for e := range 3 {
+			delta += dout[i][e] * rounded(y[i][e])
 		}
 		return rounded(scale * p[i][j] * (dp[i][j] - delta))
 	})
 	for name, want := range map[string]matrix{
-		"y": p.each(rounded).times(v), "d.q": ds.times(k), "d.k": ds.t().times(q), "d.v": p.each(rounded).t().times(dout),
+		"y": y, "d.q": ds.times(k), "d.k": ds.t().times(q), "d.v": p.each(rounded).t().times(dout),
 	} {
 		for i, row := range want {
 			for j, d := range row {

@@ -37,8 +37,8 @@ var rules = map[ir.Op]rule{
 	ir.RepeatHeads:  {"x", repeatHeadsRule},
 	ir.SumHeads:     {"x", sumHeadsRule},
 	ir.HeadProduct:  {"xw", headProductRule},
-	ir.Attention:    {"qkvr", siteRule(ir.AttentionGrad, 3)},
-	ir.BiasTable:    {"r", siteRule(ir.BiasTableGrad, 0)},
+	ir.Attention:    {"qkvr", attentionRule},
+	ir.BiasTable:    {"r", tableRule},
 	ir.CrossEntropy: {"x", crossEntropyRule},
 }
 
@@ -228,25 +228,47 @@ func headProductRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 	return []*ir.Value{dx, t.b.HeadOuter(x, dy, heads)}
 }
 
-// siteRule is for an op with a site. Op grad computes its gradients, and takes dy as
-// argument number at, rounded like the first argument. Gradients of parameters are summed
-// over examples and heads.
-func siteRule(grad ir.Op, at int) gradients {
-	return func(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
-		out := make([]*ir.Value, len(args))
-		attr := ir.Attr{Attn: v.Attr.Attn, Rate: v.Attr.Rate, Stream: v.Attr.Stream}
-		if len(args) > 0 {
-			dy = t.b.Like(args[0], dy)
-		}
-		for k, name := range v.ArgNames() {
-			if t.active[v.Args[k]] {
-				attr.Result = name
-				g := t.b.Emit(grad, attr, slices.Insert(slices.Clone(args), at, dy)...)
-				out[k] = t.b.SumTo(g, args[k].Type.Shape)
-			}
-		}
-		return out
+// attentionRule gives gradients of an attention from what it leaves: what makes probabilities
+// of each row's scores, and with factors of BF16 its result, as the products after it take it.
+func attentionRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
+	given := append(slices.Clone(args[:3]), t.b.Like(args[0], dy))
+	for _, left := range t.left[v] {
+		given = append(given, t.kept[left])
 	}
+	if args[0].Type.Elem.Narrow() {
+		given = append(given, t.rounded(v))
+	}
+	return t.ofSite(ir.AttentionGrad, v, args, append(given, args[3:]...))
+}
+
+// tableRule gives gradients of the parameters of a bias table.
+func tableRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
+	return t.ofSite(ir.BiasTableGrad, v, args, slices.Insert(slices.Clone(args), 0, dy))
+}
+
+// ofSite computes the gradients of v's arguments, which are kept as args, by op grad of given.
+// Gradients of parameters are summed over examples and heads.
+func (t *tape) ofSite(grad ir.Op, v *ir.Value, args, given []*ir.Value) []*ir.Value {
+	out := make([]*ir.Value, len(args))
+	attr := ir.Attr{Attn: v.Attr.Attn, Rate: v.Attr.Rate, Stream: v.Attr.Stream}
+	for k, name := range v.ArgNames() {
+		if t.active[v.Args[k]] {
+			attr.Result = name
+			out[k] = t.b.SumTo(t.b.Emit(grad, attr, given...), args[k].Type.Shape)
+		}
+	}
+	return out
+}
+
+// rounded is v rounded to BF16: what f rounds is not rounded again.
+func (t *tape) rounded(v *ir.Value) *ir.Value {
+	round := expr.New(expr.ToBF16, ir.X(0, expr.F32))
+	for _, u := range t.f.Values {
+		if u.Op == ir.Map && slices.Equal(u.Args, []*ir.Value{v}) && expr.Equal(u.Attr.Expr, round) {
+			return t.kept[u]
+		}
+	}
+	return t.b.Round(t.kept[v])
 }
 
 func crossEntropyRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {

@@ -19,7 +19,6 @@ type cellular struct {
 	bias    *expr.Expr
 	scale   *expr.Expr
 	scores  *Value // closed cells are -3e38
-	probs   *Value // after softmax, before dropout
 }
 
 // paramBase is the number of arguments before the parameters in cell Maps.
@@ -27,13 +26,21 @@ const paramBase = 3
 
 func expandAttention(b *Builder, v *Value, args []*Value) *Value {
 	c := newCellular(b, v, args)
-	return c.join(b.MatMul(c.factor(c.dropout(c.probs)), c.split(args[2]), false, false), args[0])
+	e, largest, norm := c.softmax()
+	switch v.Attr.Result {
+	case "largest":
+		return c.ofRows(largest)
+	case "norm":
+		return c.ofRows(norm)
+	}
+	return c.join(b.MatMul(c.factor(c.dropout(b.Mul(e, norm))), c.split(args[2]), false, false), args[0])
 }
 
 func expandAttentionWeights(b *Builder, v *Value, args []*Value) *Value {
 	c := newCellular(b, v, args)
 	if v.Attr.Result == "weights" {
-		return c.probs
+		e, _, norm := c.softmax()
+		return b.Mul(e, norm)
 	}
 	return c.cells(expr.New(expr.Where, c.mask, x0, expr.F(math.Inf(-1))), c.scores)
 }
@@ -41,12 +48,13 @@ func expandAttentionWeights(b *Builder, v *Value, args []*Value) *Value {
 func expandAttentionGrad(b *Builder, v *Value, args []*Value) *Value {
 	c := newCellular(b, v, args)
 	dout := c.split(args[3])
+	probs := b.Mul(c.exponentials(c.split(args[4])), c.split(args[5]))
 	if v.Attr.Result == "v" {
-		return c.join(b.MatMul(c.factor(c.dropout(c.probs)), dout, true, false), args[1])
+		return c.join(b.MatMul(c.factor(c.dropout(probs)), dout, true, false), args[1])
 	}
 	dprobs := c.dropout(b.MatMul(dout, c.split(args[2]), false, true))
-	along := sumLast(b, b.Mul(dprobs, c.probs))
-	dscores := b.Map(bin(expr.Mul, x0, bin(expr.Sub, x1, x2)), c.probs, dprobs, along)
+	delta := sumLast(b, c.along(dprobs, probs, dout, args))
+	dscores := b.Map(bin(expr.Mul, x0, bin(expr.Sub, x1, x2)), probs, dprobs, delta)
 	scaled := func() *Value { return c.factor(b.Map(bin(expr.Mul, x0, c.scale), dscores)) }
 	switch v.Attr.Result {
 	case "q":
@@ -54,7 +62,8 @@ func expandAttentionGrad(b *Builder, v *Value, args []*Value) *Value {
 	case "k":
 		return c.join(b.MatMul(scaled(), c.q, true, false), args[1])
 	case "relative":
-		return c.relativeGrad(dscores, args[4])
+		relative, _, _ := v.siteArgs(args)
+		return c.relativeGrad(dscores, relative)
 	}
 	if v.Attr.Attn.Table {
 		return c.tableGrad(dscores, v.Type.Shape)
@@ -65,6 +74,16 @@ func expandAttentionGrad(b *Builder, v *Value, args []*Value) *Value {
 		}
 	}
 	panic("BUG: attention has no gradient " + v.Attr.Result)
+}
+
+// along is what adds up to the product of a query's result and its gradient dout. In F32 a
+// row of one open key has no gradient of its score, since its term is the same number.
+// Factors of BF16 are rounded by more than that, and products of rows need no probabilities.
+func (c *cellular) along(dprobs, probs, dout *Value, args []*Value) *Value {
+	if !c.v.narrow() {
+		return c.b.Mul(dprobs, probs)
+	}
+	return c.b.Mul(c.b.Widen(dout), c.b.Widen(c.split(args[6])))
 }
 
 // expandBiasTable evaluates the bias at the cells of one example.
@@ -112,11 +131,29 @@ func newCellular(b *Builder, v *Value, args []*Value) *cellular {
 	closed := expr.F(-3e38)
 	biased := bin(expr.Add, bin(expr.Mul, x0, c.scale), c.bias)
 	c.scores = c.cells(expr.New(expr.Where, c.mask, biased, closed), parts...)
-	weight := expr.New(expr.Exp, bin(expr.Sub, x0, x1))
-	e := c.cells(expr.New(expr.Where, c.mask, weight, expr.F(0)), c.scores, maxLast(b, c.scores))
-	total := b.Map(expr.New(expr.Where, bin(expr.Lt, expr.F(0), x0), x0, expr.F(1)), sumLast(b, e))
-	c.probs = b.Map(bin(expr.Div, x0, x1), e, total)
 	return c
+}
+
+// exponentials are those of what the scores differ from a row's largest; 0 at closed cells.
+func (c *cellular) exponentials(largest *Value) *Value {
+	e := expr.New(expr.Exp, bin(expr.Sub, x0, x1))
+	return c.cells(expr.New(expr.Where, c.mask, e, expr.F(0)), c.scores, largest)
+}
+
+// softmax is, before dropout, the product of exponentials and norm; largest and norm are 0 in
+// rows without open cells.
+func (c *cellular) softmax() (e, largest, norm *Value) {
+	top := maxLast(c.b, c.scores)
+	e = c.exponentials(top)
+	total := sumLast(c.b, e)
+	open := bin(expr.Lt, expr.F(0), x0)
+	largest = c.b.Map(expr.New(expr.Where, open, x1, expr.F(0)), total, top)
+	return e, largest, c.b.Map(expr.New(expr.Where, open, bin(expr.Div, expr.F(1), x0), expr.F(0)), total)
+}
+
+// ofRows makes [B, T, H] of [B, H, T, 1].
+func (c *cellular) ofRows(x *Value) *Value {
+	return c.b.Reshape(c.b.Transpose(x, 0, 2, 1, 3), c.v.Type.Shape...)
 }
 
 // factor returns x in the precision of the products.

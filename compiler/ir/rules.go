@@ -233,7 +233,7 @@ func ruleTable(v *Value, t *Type) error {
 }
 
 // reserved are the names of other arguments. Parameters cannot have them.
-var reserved = []string{"q", "k", "v", "relative"}
+var reserved = []string{"q", "k", "v", "y", "largest", "norm", "relative"}
 
 // ruleSite checks the parameters, and that mask and bias use no other names.
 func ruleSite(v *Value, _ *Type) error {

@@ -33,8 +33,9 @@ import (
 // The attributes transa and transb swap the last two extents of the first and the second
 // argument.
 //
-// An argument with ? is present if the attribute of its name is set. The op's rule checks
-// the arguments that ... stands for. The attribute result selects one of several results.
+// An argument with ? is present if the attribute of its name is set, and y if q is BF16. The op's rule checks
+// the arguments that ... stands for. The attribute result selects one of several results,
+// and one with ? is the result without it.
 // A result without extents is like the argument of its name, in F32 if that is real.
 // ...[heads] is the part of a bias's parameter, whose extents follow. The attribute shape
 // gives the extents of a result that no argument binds. Without an arrow the op's rule
@@ -76,12 +77,15 @@ func (v *Value) named() (args []*pattern, others bool) {
 		switch {
 		case p.name == "...":
 			others = true
-		case !p.optional || p.name == "relative" && site(v).Relative != 0 || p.name == "table" && site(v).Table:
+		case !p.optional || p.name == "relative" && site(v).Relative != 0 || p.name == "table" && site(v).Table || p.name == "y" && v.narrow():
 			args = append(args, p)
 		}
 	}
 	return args, others
 }
+
+// narrow reports whether the first argument of v has elements of 16 bits.
+func (v *Value) narrow() bool { return len(v.Args) > 0 && v.Args[0].Type.Elem.Narrow() }
 
 // ArgNames returns the names of v's arguments: in its signature, or the names of a bias's
 // parameters.
@@ -240,7 +244,7 @@ func (b binding) get(word string) (is []Dim, ok bool) {
 func (b binding) result(v *Value, args []*pattern) (Type, error) {
 	results := signatures[v.Op].results
 	want := results[0].name
-	if v.Op.carries("result") {
+	if v.Op.carries("result") && !(results[0].optional && v.Attr.Result == "") {
 		want = v.Attr.Result
 	}
 	arg := slices.IndexFunc(args, func(p *pattern) bool { return p.name == want })

@@ -21,6 +21,14 @@ func (b *Builder) Mul(x, y *Value) *Value { return b.Map(expr.New(expr.Mul, x0, 
 // Round returns x rounded to BF16, to nearest even.
 func (b *Builder) Round(x *Value) *Value { return b.Map(expr.New(expr.ToBF16, x0), x) }
 
+// Widen is x in F32.
+func (b *Builder) Widen(x *Value) *Value {
+	if x.Type.Elem.Narrow() {
+		return b.Map(expr.New(expr.ToF32, X(0, x.Type.Elem)), x)
+	}
+	return x
+}
+
 // Like returns the F32 value x as a factor for a product with y: rounded to BF16 if y is.
 func (b *Builder) Like(y, x *Value) *Value {
 	if y.Type.Elem.Narrow() {

@@ -103,8 +103,8 @@ var kinds = map[string]kind{
 	"head_outer":         {"matmul", "r e k", "left right", "y"},
 	"gather":             {"gather", "r e", "table ids", "y"},
 	"scatter":            {"scatter", "r e k", "ids dy", "table"},
-	"attention":          {"attention", "b h t j d n?", "q k v relative? table?", "y"},
-	"attention_grad":     {"attention", "b h t j d n?", "q k v dout relative? table?", "q? k? v? relative? table?"},
+	"attention":          {"attention", "b h t j d n?", "q k v relative? table?", "y largest? norm?"},
+	"attention_grad":     {"attention", "b h t j d n?", "q k v dout largest norm y? relative? table?", "q? k? v? relative? table?"},
 	"attention_weights":  {"attention", "b h t j d n?", "q k relative? table?", "weights? logits?"},
 	"bias_table":         {"attention", "h t j", "", "table"},
 	"bias_table_grad":    {"attention", "h t j", "dtable *", "*"}, // a result for each parameter

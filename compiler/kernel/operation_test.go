@@ -24,7 +24,7 @@ func TestRoles(t *testing.T) {
 	o := Operation{
 		Kind:    "attention_grad",
 		Results: []Result{{}, {Name: "dk"}},
-		Args:    []Argument{{Name: "q"}, {Name: "k"}, {Name: "v"}, {Name: "g"}, {}, {Name: "bias"}},
+		Args:    []Argument{{Name: "q"}, {Name: "k"}, {Name: "v"}, {Name: "g"}, {Name: "largest"}, {Name: "norm"}, {Name: "y"}, {}, {Name: "bias"}},
 	}
 	if r := o.Result("k").Name; r != "dk" {
 		t.Errorf("the gradient of k is %q", r)

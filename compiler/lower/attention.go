@@ -17,6 +17,8 @@ type attention struct {
 	relative  string     // buffer of the relative scores, if there are any, flat
 	distances *expr.Expr // how many there are
 	width, dh *expr.Expr
+	largest   string    // buffers of what makes probabilities of the scores of a row,
+	norm      string    // if it is written or read, flat
 	elem      expr.Type // of queries, keys and values, F32 or BF16: factors of products are
 
 	b          *expr.Expr
@@ -84,10 +86,14 @@ func (a *attention) place(name string, of example, n *expr.Expr) *expr.Expr {
 	return a.let(name, add(mul(add(of.first, n), a.width), mul(a.h, a.dh)))
 }
 
+// ofRow is the place that an array of one element a row and head has for row n of an example.
+func (a *attention) ofRow(n *expr.Expr) *expr.Expr {
+	return add(mul(add(a.own.first, n), a.heads), a.h)
+}
+
 // distance is where the relative scores of row n of an example begin.
 func (a *attention) distance(n *expr.Expr) *expr.Expr {
-	row := add(mul(add(a.own.first, n), a.heads), a.h)
-	return mul(row, a.distances)
+	return mul(a.ofRow(n), a.distances)
 }
 
 // vector loads one head's part of a row.
@@ -108,6 +114,15 @@ func (a *attention) matrix(tile, buf string, place, rows *expr.Expr) string {
 // transposed loads one head's part of some rows as columns.
 func (a *attention) transposed(tile, buf string, place, rows *expr.Expr) string {
 	return a.load(tile, a.elem, buf, exprs{a.dh, rows}, func(i exprs) exprs { return a.part(place)(swapped(i)) })
+}
+
+// widened is an element of a tile of queries, keys or values in F32.
+func (a *attention) widened(tile string, at ...*expr.Expr) *expr.Expr {
+	x := expr.NewElem(tile, a.elem, at...)
+	if a.elem.Narrow() {
+		return expr.New(expr.ToF32, x)
+	}
+	return x
 }
 
 // scaled is x times the site's scale.
@@ -158,11 +173,41 @@ func softmaxScale(total *expr.Expr) *expr.Expr {
 	return where(lt(expr.F(0), total), div(expr.F(1), total), expr.F(0))
 }
 
+// probability is that of a score, from what the attention has left of its row.
+func probability(score, largest, norm *expr.Expr) *expr.Expr {
+	return mul(expr.New(expr.Exp, sub(score, largest)), norm)
+}
+
+// statistic declares the buffer of a result that is one number a row and head, if it is asked
+// for.
+func (a *attention) statistic(name string) string {
+	v := a.results()[name]
+	if v == nil {
+		return ""
+	}
+	return a.out(v, name+"_", a.elements(v.Type.Shape))
+}
+
+// left names a statistic of row n of an example.
+func (a *attention) left(name, statistic string, n *expr.Expr) *expr.Expr {
+	return a.element(name, expr.F32, statistic, a.ofRow(n))
+}
+
+// leave writes one.
+func (a *attention) leave(statistic string, n, value *expr.Expr) {
+	if statistic != "" {
+		a.set(statistic, value, a.ofRow(n))
+	}
+}
+
 // lowerAttention computes softmax(scale q·k + bias) v over the open keys of each
-// query; a query without open keys gives zeros.
+// query; a query without open keys gives zeros. Where there is a gradient, it leaves largest
+// score and norm of each row for it, which makes probabilities of scores again without a
+// sum. Their one logarithm would be half of that, and take a logarithm a row.
 func lowerAttention(e *emitter, v *ir.Value) {
 	a := newAttention(e, v)
 	a.val = e.flat(a.v.Args[2], "v")
+	a.largest, a.norm = a.statistic("largest"), a.statistic("norm")
 	a.cells(true)
 	if w := a.window.Narrow; w != nil {
 		a.narrow(w).forward()
@@ -183,7 +228,7 @@ func lowerAttentionWeights(e *emitter, v *ir.Value) {
 	d.scores()
 	if a.v.Attr.Result == "weights" {
 		d.loop("r", d.height, func(r *expr.Expr) {
-			norm := d.softmax(r)
+			_, norm := d.softmax(r)
 			d.mapRow(d.weights, r, d.count, func(e *expr.Expr) *expr.Expr { return mul(elem(d.weights, r, e), norm) })
 		})
 	}

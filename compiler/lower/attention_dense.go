@@ -54,9 +54,6 @@ func (d *dense) block(m *expr.Expr) {
 // shorter reports whether an example may have fewer rows than a launch's longest.
 func (d *dense) shorter() bool { return !expr.Equal(d.own.rows, d.rows) }
 
-// all reports whether the block's keys are all that there are.
-func (d *dense) all() bool { return len(d.window.Lows)+len(d.window.Highs) == 0 }
-
 // cell is the query and the key of a cell of the block.
 func (d *dense) cell(r, e *expr.Expr) (i, j *expr.Expr) {
 	return add(queryOf(d.first), r), add(d.lo, e)
@@ -109,8 +106,9 @@ func (d *dense) line(x *expr.Expr, slope int64) *expr.Expr {
 	return elem(t, sub(number(ivar("i"), ivar("j")), start))
 }
 
-// scores computes scale (q·k + relative) + bias, -Inf where a cell is closed.
-func (d *dense) scores() {
+// products computes the products of queries and keys, and says what the scores made of them
+// are: scale (q·k + relative) + bias, -Inf where a cell is closed.
+func (d *dense) products() (score func(r, e *expr.Expr) *expr.Expr) {
 	q := d.matrix("qs", d.q, d.queries, d.height)
 	k := d.transposed("ks", d.k, d.open, d.count)
 	p := d.product("p", d.height, d.count, q, k, false)
@@ -129,7 +127,7 @@ func (d *dense) scores() {
 			return exprs{add(d.distance(add(d.first, i[0])), i[1])}
 		})
 	}
-	d.mapCells(p, func(r, e *expr.Expr) *expr.Expr {
+	return func(r, e *expr.Expr) *expr.Expr {
 		i, j := d.cell(r, e)
 		s := elem(p, r, e)
 		if distances != "" {
@@ -143,19 +141,25 @@ func (d *dense) scores() {
 			s = add(s, at(bias, i, j))
 		}
 		return whereOpen(at(d.mask, i, j), s, expr.F(math.Inf(-1)))
-	})
+	}
 }
 
-// softmax turns row r of the scores into exponentials and returns the factor that
-// makes probabilities of them.
-func (d *dense) softmax(r *expr.Expr) (norm *expr.Expr) {
+// scores computes them.
+func (d *dense) scores() {
+	score := d.products()
+	d.mapCells(d.weights, score)
+}
+
+// softmax turns row r of the scores into exponentials of what they differ from the largest,
+// and returns that and the factor that makes probabilities of them.
+func (d *dense) softmax(r *expr.Expr) (largest, norm *expr.Expr) {
 	p := func(e *expr.Expr) *expr.Expr { return elem(d.weights, r, e) }
-	largest := d.reduce("largest", expr.Max, d.count, p)
+	largest = d.reduce("largest", expr.Max, d.count, p)
 	if d.mask != nil {
 		largest = d.let("shift", where(eq(largest, expr.F(math.Inf(-1))), expr.F(0), largest))
 	}
 	d.mapRow(d.weights, r, d.count, func(e *expr.Expr) *expr.Expr { return expr.New(expr.Exp, sub(p(e), largest)) })
-	return d.let("norm", softmaxScale(d.reduce("total", expr.Add, d.count, p)))
+	return largest, d.let("norm", softmaxScale(d.reduce("total", expr.Add, d.count, p)))
 }
 
 // words draws the random words of row r: (h T + t) J' + j for query t and key j, with
@@ -184,7 +188,10 @@ func (d *dense) forward(m *expr.Expr) {
 	d.block(m)
 	d.scores()
 	d.loop("r", d.height, func(r *expr.Expr) {
-		norm, words := d.softmax(r), d.words(r)
+		largest, norm := d.softmax(r)
+		d.leave(d.largest, add(d.first, r), largest)
+		d.leave(d.norm, add(d.first, r), norm)
+		words := d.words(r)
 		d.mapRow(d.weights, r, d.count, func(e *expr.Expr) *expr.Expr {
 			return d.drop(mul(elem(d.weights, r, e), norm), words, e)
 		})
@@ -200,15 +207,18 @@ func (d *dense) backward(g *attentionGrad) {
 	g.begin()
 	d.loop("m", ceilDiv(d.own.rows, blockRows), func(m *expr.Expr) {
 		d.block(m)
-		d.scores()
-		do := d.matrix("dos", g.dout, d.queries, d.height)
+		score := d.products()
+		do, y := d.matrix("dos", g.dout, d.queries, d.height), ""
+		if g.y != "" {
+			y = d.matrix("ys", g.y, d.queries, d.height)
+		}
 		v := d.transposed("vs", d.val, d.open, d.count)
 		ds := d.product("ds", d.height, d.count, do, v, false)
 		dropped := d.weights
 		if d.v.Attr.Rate > 0 {
 			dropped = d.tile("weight", expr.F32, d.height, d.count)
 		}
-		d.loop("r", d.height, func(r *expr.Expr) { d.scoreGrads(g, r, ds, dropped) })
+		d.loop("r", d.height, func(r *expr.Expr) { d.scoreGrads(g, r, score, do, y, ds, dropped) })
 		if g.result["q"] != nil || g.dk != "" {
 			ds = d.factor("dsr", ds)
 		}
@@ -218,27 +228,33 @@ func (d *dense) backward(g *attentionGrad) {
 			d.storeMatrix(dq, "dq", d.queries, d.height, sum)
 		}
 		if g.dk != "" {
-			d.spread(g.dk, ds, d.matrix("qr", d.q, d.queries, d.height))
+			d.dotFrom(d.lo, d.count, g.dk, ds, d.matrix("qr", d.q, d.queries, d.height), true)
 		}
 		if g.dv != "" {
-			d.spread(g.dv, d.factor("pr", dropped), do)
+			d.dotFrom(d.lo, d.count, g.dv, d.factor("pr", dropped), do, true)
 		}
 	})
 	g.end()
 }
 
-// scoreGrads turns row r of the gradients of the dropped probabilities into those
-// of the products q·k.
-func (d *dense) scoreGrads(g *attentionGrad, r *expr.Expr, ds, dropped string) {
+// scoreGrads turns row r of the products into probabilities, and of the gradients of the
+// dropped probabilities into those of the products.
+func (d *dense) scoreGrads(g *attentionGrad, r *expr.Expr, score func(r, e *expr.Expr) *expr.Expr, do, y, ds, dropped string) {
 	p := func(e *expr.Expr) *expr.Expr { return elem(d.weights, r, e) }
 	dp := func(e *expr.Expr) *expr.Expr { return elem(ds, r, e) }
-	norm := d.softmax(r)
-	d.mapRow(d.weights, r, d.count, func(e *expr.Expr) *expr.Expr { return mul(p(e), norm) })
+	largest, norm := d.left("largest", d.largest, add(d.first, r)), d.left("norm", d.norm, add(d.first, r))
+	var delta *expr.Expr
+	if y != "" {
+		delta = d.reduce("delta", expr.Add, d.dh, func(e *expr.Expr) *expr.Expr { return mul(d.widened(do, r, e), d.widened(y, r, e)) })
+	}
+	d.mapRow(d.weights, r, d.count, func(e *expr.Expr) *expr.Expr { return probability(score(r, e), largest, norm) })
 	if words := d.words(r); words != "" {
 		d.mapRow(dropped, r, d.count, func(e *expr.Expr) *expr.Expr { return d.drop(p(e), words, e) })
 		d.mapRow(ds, r, d.count, func(e *expr.Expr) *expr.Expr { return d.drop(dp(e), words, e) })
 	}
-	delta := d.reduce("delta", expr.Add, d.count, func(e *expr.Expr) *expr.Expr { return mul(p(e), dp(e)) })
+	if y == "" {
+		delta = d.reduce("delta", expr.Add, d.count, func(e *expr.Expr) *expr.Expr { return mul(p(e), dp(e)) })
+	}
 	grad := func(e *expr.Expr) *expr.Expr { return mul(p(e), sub(dp(e), delta)) }
 	if g.dtable != "" {
 		row := func(i exprs) exprs { return exprs{add(d.first, r), add(d.lo, i[0])} }
@@ -273,15 +289,4 @@ func (d *dense) relativeGrad(g *attentionGrad, r *expr.Expr, ds string) {
 		d.set(t, sum, end)
 	}
 	g.storeDistances(add(d.first, r), t)
-}
-
-// spread adds the product of a tile [height, count], transposed, with rows of the
-// queries to the block's rows of a sum over all keys.
-func (d *dense) spread(sum, weights, rows string) {
-	if d.all() {
-		d.dot(sum, weights, rows, true)
-		return
-	}
-	part := d.product("part", d.count, d.dh, weights, rows, true)
-	d.addTo(sum, exprs{d.count, d.dh}, from(d.lo), func(i exprs) *expr.Expr { return elem(part, i...) })
 }

@@ -10,24 +10,31 @@ type attentionGrad struct {
 	*attention
 	result map[string]*ir.Value
 	dout   string
+	y      string // of BF16: the attention's result, as products after it take it
 	dk, dv string // tiles [J, dh] of this example, "" where not a result
 	dtable string // tile [T, J] of the table's gradient, "" where not a result
 }
 
 // lowerAttentionGrad computes all gradients of one head of one example in each
-// cell. With p the probabilities, r the dropout factor (0 or 1/(1-rate)) and g the
-// gradient of the output row of a query:
+// cell. With s the scores, m the largest of a query's, n the norm of their exponentials, r the
+// dropout factor (0 or 1/(1-rate)), y the output row of a query and g its gradient:
 //
-//	dp_j = r_j g·v_j   delta = sum_j p_j dp_j   ds_j = p_j (dp_j - delta)
+//	p_j = n exp(s_j - m)   dp_j = r_j g·v_j   delta = sum_j p_j dp_j = g·y   ds_j = p_j (dp_j - delta)
 //	dq = scale sum_j ds_j k_j   dk_j += scale ds_j q   dv_j += r_j p_j g
 //
+// Delta is the sum in F32, which leaves exactly 0 of the one term of a query that sees one
+// key, and the product where factors are rounded: it needs no pass over the keys.
 // The gradient of a relative score is the sum of scale ds_j over its keys.
 // The gradient of a bias table is the sum of ds_j over the examples: then a cell
 // is one head, which takes the examples in turn, and goes on with the sum that launches
 // before it have left. Gradients of parameters are made from those of tables.
 func lowerAttentionGrad(e *emitter, v *ir.Value) {
 	g := &attentionGrad{attention: newAttention(e, v), result: e.results()}
-	g.val, g.dout = e.flat(g.v.Args[2], "v"), e.flat(g.v.Args[3], "dout")
+	g.val, g.dout = e.flat(v.Args[2], "v"), e.flat(v.Args[3], "dout")
+	g.largest, g.norm = e.flat(v.Args[4], "largest_"), e.flat(v.Args[5], "norm_")
+	if g.elem.Narrow() {
+		g.y = e.flat(v.Args[6], "y")
+	}
 	for _, param := range g.attr.Params {
 		if g.result[param] != nil {
 			e.unsupported(g.v, "the gradient of parameter "+param+" outside of a bias table")

@@ -102,16 +102,7 @@ func (a *narrow) vectors(name, buf string, q *query) []string {
 
 // product names the product of two vectors.
 func (a *narrow) product(name string, x, y string) *expr.Expr {
-	return a.reduce(name, expr.Add, a.dh, func(e *expr.Expr) *expr.Expr { return mul(a.of(x, e), a.of(y, e)) })
-}
-
-// of is an element of a vector in F32.
-func (a *narrow) of(vector string, at *expr.Expr) *expr.Expr {
-	x := expr.NewElem(vector, a.elem, at)
-	if a.elem.Narrow() {
-		return expr.New(expr.ToF32, x)
-	}
-	return x
+	return a.reduce(name, expr.Add, a.dh, func(e *expr.Expr) *expr.Expr { return mul(a.widened(x, e), a.widened(y, e)) })
 }
 
 // factor is a tile [W, T] as products with vectors take it, rounded if these are.
@@ -141,18 +132,21 @@ func (a *narrow) scores(q *query) {
 	}
 }
 
-// softmax turns scores into exponentials and returns the tile of the factors that
-// make probabilities of them.
+// biased is the score of key n of query t with its bias, -Inf where it is closed.
+func (a *narrow) biased(n, t *expr.Expr) *expr.Expr {
+	j, open := a.key(t, n)
+	s := elem(a.weights, n, t)
+	if a.bias != nil {
+		s = add(s, at(a.bias, queryOf(t), j))
+	}
+	return where(open, s, expr.F(math.Inf(-1)))
+}
+
+// softmax turns scores into exponentials and returns the tile of the factors that make
+// probabilities of them.
 func (a *narrow) softmax() (norm string) {
 	p, minusInf := a.weights, expr.F(math.Inf(-1))
-	a.mapKeys(p, func(n, t *expr.Expr) *expr.Expr {
-		j, open := a.key(t, n)
-		s := elem(p, n, t)
-		if a.bias != nil {
-			s = add(s, at(a.bias, queryOf(t), j))
-		}
-		return where(open, s, minusInf)
-	})
+	a.mapKeys(p, a.biased)
 	largest := a.row("largest", func(t *expr.Expr) *expr.Expr {
 		m := a.fold(expr.Max, func(n *expr.Expr) *expr.Expr { return elem(p, n, t) })
 		return where(eq(m, minusInf), expr.F(0), m)
@@ -160,9 +154,16 @@ func (a *narrow) softmax() (norm string) {
 	a.mapKeys(p, func(n, t *expr.Expr) *expr.Expr {
 		return expr.New(expr.Exp, sub(elem(p, n, t), elem(largest, t)))
 	})
-	return a.row("norm", func(t *expr.Expr) *expr.Expr {
+	norm = a.row("norm", func(t *expr.Expr) *expr.Expr {
 		return softmaxScale(a.fold(expr.Add, func(n *expr.Expr) *expr.Expr { return elem(p, n, t) }))
 	})
+	if a.norm != "" {
+		a.loop("t", a.own.rows, func(t *expr.Expr) {
+			a.leave(a.largest, t, elem(largest, t))
+			a.leave(a.norm, t, elem(norm, t))
+		})
+	}
+	return norm
 }
 
 // row makes a tile of one value a query.
@@ -199,7 +200,7 @@ func (a *narrow) forward() {
 // sum of zeros +0, whatever the signs of the closed keys' products.
 func (a *narrow) storeWeighted(v *ir.Value, name, weights string, q *query, vectors []string) {
 	a.storeFlat(v, name, exprs{a.dh}, from(q.place), func(i exprs) *expr.Expr {
-		sum := a.fold(expr.Add, func(n *expr.Expr) *expr.Expr { return mul(elem(weights, n, q.t), a.of(vectors[n.I], i[0])) })
+		sum := a.fold(expr.Add, func(n *expr.Expr) *expr.Expr { return mul(elem(weights, n, q.t), a.widened(vectors[n.I], i[0])) })
 		return expr.New(expr.Add, sum, expr.F(0))
 	})
 }
@@ -208,14 +209,24 @@ func (a *narrow) storeWeighted(v *ir.Value, name, weights string, q *query, vect
 // in ascending order of the queries.
 func (a *narrow) backward(g *attentionGrad) {
 	dp := a.columns("ds")
+	column := func(name string) string { return a.tile(name, expr.F32, a.own.rows) }
+	largest, norm, delta := column("largest"), column("norm"), ""
+	if g.y != "" {
+		delta = column("delta")
+	}
 	a.queries(func(q *query) {
 		a.scores(q)
 		do := a.vector("go", g.dout, q.place)
+		if g.y != "" {
+			a.set(delta, a.product("along", do, a.vector("yt", g.y, q.place)), q.t)
+		}
+		a.set(largest, a.left("top", a.largest, q.t), q.t)
+		a.set(norm, a.left("factor", a.norm, q.t), q.t)
 		for n, value := range a.vectors("v", a.val, q) {
 			a.set(dp, a.product(fmt.Sprintf("d%d", n), do, value), num(n), q.t)
 		}
 	})
-	dropped := a.factor("pr", a.scoreGrads(dp, g.dtable))
+	dropped := a.factor("pr", a.scoreGrads(dp, delta, largest, norm, g.dtable))
 	ds := a.factor("dsr", dp)
 	g.begin()
 	a.queries(func(q *query) {
@@ -233,9 +244,11 @@ func (a *narrow) backward(g *attentionGrad) {
 
 // scoreGrads turns the gradients of the dropped probabilities into those of the
 // products q·k, and returns the tile of the dropped probabilities.
-func (a *narrow) scoreGrads(dp, dtable string) string {
-	norm, p := a.softmax(), a.weights
-	a.mapKeys(p, func(n, t *expr.Expr) *expr.Expr { return mul(elem(p, n, t), elem(norm, t)) })
+func (a *narrow) scoreGrads(dp, delta, largest, norm, dtable string) string {
+	p := a.weights
+	a.mapKeys(p, func(n, t *expr.Expr) *expr.Expr {
+		return probability(a.biased(n, t), elem(largest, t), elem(norm, t))
+	})
 	dropped := p
 	if a.v.Attr.Rate > 0 {
 		dropped = a.columns("weight")
@@ -245,9 +258,11 @@ func (a *narrow) scoreGrads(dp, dtable string) string {
 			a.mapRow(dp, n, a.own.rows, func(t *expr.Expr) *expr.Expr { return a.drop(elem(dp, n, t), words, t) })
 		})
 	}
-	delta := a.row("delta", func(t *expr.Expr) *expr.Expr {
-		return a.fold(expr.Add, func(n *expr.Expr) *expr.Expr { return mul(elem(p, n, t), elem(dp, n, t)) })
-	})
+	if delta == "" {
+		delta = a.row("delta", func(t *expr.Expr) *expr.Expr {
+			return a.fold(expr.Add, func(n *expr.Expr) *expr.Expr { return mul(elem(p, n, t), elem(dp, n, t)) })
+		})
+	}
 	ds := func(n, t *expr.Expr) *expr.Expr { return mul(elem(p, n, t), sub(elem(dp, n, t), elem(delta, t))) }
 	if dtable != "" {
 		a.queries(func(q *query) {
@@ -269,7 +284,7 @@ func (a *narrow) spread(sum, weights string, q *query, buf string) {
 	x := a.vector("x", buf, q.place)
 	for n, j := range q.keys {
 		row := func(i exprs) exprs { return exprs{j, i[0]} }
-		a.addTo(sum, exprs{a.dh}, row, func(i exprs) *expr.Expr { return mul(elem(weights, num(n), q.t), a.of(x, i[0])) })
+		a.addTo(sum, exprs{a.dh}, row, func(i exprs) *expr.Expr { return mul(elem(weights, num(n), q.t), a.widened(x, i[0])) })
 	}
 }
 

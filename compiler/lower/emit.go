@@ -311,12 +311,17 @@ func (e *emitter) random(tile string, base, example *expr.Expr, stream uint32) {
 
 // dot adds the product of tiles a and b to c; of a transposed with transA.
 func (e *emitter) dot(c, a, b string, transA bool) {
-	as, vs := axes(exprs{e.shape(c)[0], e.shape(c)[1], e.shape(b)[0]})
+	e.dotFrom(expr.Int(0), e.shape(c)[0], c, a, b, transA)
+}
+
+// dotFrom adds a product of so many rows to those of c from a first one on.
+func (e *emitter) dotFrom(first, rows *expr.Expr, c, a, b string, transA bool) {
+	as, vs := axes(exprs{rows, e.shape(c)[1], e.shape(b)[0]})
 	left := e.factor(a, vs[0], vs[2])
 	if transA {
 		left = e.factor(a, vs[2], vs[0])
 	}
-	e.emit(&kernel.Dot{Axes: as, Dst: elem(c, vs[:2]...), A: left, B: e.factor(b, vs[2], vs[1]), Split: e.split})
+	e.emit(&kernel.Dot{Axes: as, Dst: elem(c, add(first, vs[0]), vs[1]), A: left, B: e.factor(b, vs[2], vs[1]), Split: e.split})
 }
 
 // finish puts inputs before outputs, declares the scalars that the kernel uses

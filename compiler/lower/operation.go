@@ -59,7 +59,7 @@ func (d *describer) tensorOp() {
 	}
 	for i, a := range d.group.Anchors {
 		local := "c"
-		if len(d.group.Anchors) > 1 {
+		if len(d.group.Anchors) > 1 && a.Attr.Result != "" {
 			local += "_" + a.Attr.Result
 		}
 		switch r := d.result(a, local); v.Op {
@@ -98,6 +98,9 @@ func argsOf(v *ir.Value) []*ir.Value {
 		relative, table, params := v.SiteArgs()
 		own := slices.Clone(v.Args[:len(v.Args)-len(params)])
 		own = slices.DeleteFunc(own, func(a *ir.Value) bool { return a == relative || a == table })
+		if v.Op == ir.AttentionGrad && !v.Args[0].Type.Elem.Narrow() {
+			own = append(own, nil) // no y
+		}
 		return append(own, relative, table)
 	}
 	return v.Args

@@ -19,6 +19,9 @@ type attended struct {
 	open         []bool
 	scores       []float64
 	p, keep      []float64 // probabilities, and what dropout makes of 1
+	largest      float64   // the largest score, 0 where no key is open
+	norm         float64   // 1 / the sum of the exponentials of what scores differ from it, or 0
+	terms        float64   // what bounds errors of the scores
 	off          float64   // how far p may be off, relative to it
 }
 
@@ -77,7 +80,11 @@ func (o *oracle) queries(f func(a *attended)) {
 						a.p[j] /= sum
 					}
 				}
-				a.off = math.Expm1(2*float64(o.width+8)*unit*(terms+o.largest)) + float64(keys+32)*unit
+				if sum > 0 {
+					a.largest, a.norm = largest, 1/sum
+				}
+				a.terms = 2 * float64(o.width+8) * unit * (terms + o.largest)
+				a.off = math.Expm1(a.terms) + float64(keys+32)*unit
 				f(a)
 			}
 		}
@@ -128,7 +135,20 @@ func (a *attended) number(j int) int {
 	return max(0, (a.h*w.Width+n)*blocks(rows)+a.t)
 }
 
-// attention holds the result to the sum of the values by their probabilities.
+// given makes probabilities of the scores by a largest one and a norm that the kernel is given,
+// which may be any.
+func (a *attended) given(largest, norm float64) {
+	for j := range a.p {
+		a.p[j] = 0
+		if a.open[j] {
+			a.p[j] = math.Exp(a.scores[j]-largest) * norm
+		}
+	}
+	a.off = math.Expm1(a.terms+8*unit*math.Abs(largest)) + 32*unit
+}
+
+// attention holds the result to the sum of the values by their probabilities, and what it
+// leaves for the gradient to largest score and norm.
 func (o *oracle) attention() {
 	op, v := &o.k.Op, o.arg("v")
 	o.queries(func(a *attended) {
@@ -140,6 +160,10 @@ func (o *oracle) attention() {
 			}
 			at := []int{o.head(a.first+a.t, a.h)*o.width + d}
 			o.result(op.Result("y"), at, expr.Value{F: y}, a.off*total)
+		}
+		if row := []int{o.head(a.first+a.t, a.h)}; op.Result("norm").Name != "" {
+			o.result(op.Result("largest"), row, expr.Value{F: a.largest}, a.terms)
+			o.result(op.Result("norm"), row, expr.Value{F: a.norm}, a.off*a.norm)
 		}
 	})
 }
@@ -248,8 +272,7 @@ func (s *sumOf) add(n int, x, total float64) {
 }
 
 // attentionGrad evaluates the gradients: with p the probabilities, r what dropout
-// makes of 1 and g the gradient of a query's result, dp = r g·v,
-// ds = p (dp - sum of p dp), dq = scale ds k, dk = scale ds q, dv = r p g. Each is off
+// makes of 1, y a query's result and g its gradient, dp = r g·v, ds = p (dp - sum of p dp), dq = scale ds k, dk = scale ds q, dv = r p g. Each is off
 // as the probabilities are, relative to the sum of its terms' magnitudes.
 func (o *oracle) attentionGrad() {
 	op := &o.k.Op
@@ -264,9 +287,12 @@ func (o *oracle) attentionGrad() {
 	}
 	dq, dk, dv, drelative, dtable := grads["q"], grads["k"], grads["v"], grads["relative"], grads["table"]
 	dout, q, k, v, table := o.arg("dout"), o.arg("q"), o.arg("k"), o.arg("v"), o.tensor(op.Result("table").Name)
+	result, largest, norm := o.arg("y"), o.arg("largest"), o.arg("norm")
 	queries, width, distances := o.size("t"), o.width, o.size("n")
 	off := 0.0
 	o.queries(func(a *attended) {
+		at := o.head(a.first+a.t, a.h)
+		a.given(o.f(largest, at), o.f(norm, at))
 		off = max(off, a.off)
 		dp, dpTotal := make([]float64, a.keys), make([]float64, a.keys)
 		delta, deltaTotal := 0.0, 0.0
@@ -278,10 +304,18 @@ func (o *oracle) attentionGrad() {
 				dp[j], dpTotal[j] = dp[j]+x, dpTotal[j]+math.Abs(x)
 				dv.add(o.head(a.keyed+j, a.h)*width+d, a.keep[j]*p*g, math.Abs(a.keep[j]*p*g))
 			}
-			delta, deltaTotal = delta+p*dp[j], deltaTotal+p*dpTotal[j]
+			if op.Arg("y").Name == "" {
+				delta, deltaTotal = delta+p*dp[j], deltaTotal+math.Abs(p)*dpTotal[j]
+			}
+		}
+		for d := range width {
+			if op.Arg("y").Name != "" {
+				x := o.f(dout, row*width+d) * o.f(result, row*width+d)
+				delta, deltaTotal = delta+x, deltaTotal+math.Abs(x)
+			}
 		}
 		for j, p := range a.p {
-			ds, total := p*(dp[j]-delta), p*(dpTotal[j]+deltaTotal)
+			ds, total := p*(dp[j]-delta), math.Abs(p)*(dpTotal[j]+deltaTotal)
 			if dtable != none {
 				dtable.add(table.place([]int{a.h, a.t, j}), ds, total)
 			}

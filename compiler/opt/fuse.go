@@ -122,7 +122,7 @@ func siblings(g *Group, v *ir.Value) bool {
 		return false
 	}
 	switch v.Op {
-	case ir.AttentionGrad:
+	case ir.Attention, ir.AttentionGrad:
 		return a.Attr.Stream == v.Attr.Stream
 	case ir.BiasTableGrad, ir.LayerNormGrad, ir.RMSNormGrad:
 		return true

@@ -48,7 +48,7 @@ var kernels = []cpu.Kernel{
 	{
 		Name: "attention_64_window2_dropout",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			attention64Window2Dropout(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
+			attention64Window2Dropout(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]), worker.F32(args[5]))
 		},
 		Cost: attention64Window2DropoutCost,
 	},
@@ -76,7 +76,7 @@ var kernels = []cpu.Kernel{
 	{
 		Name: "attention_64_source_window2_dropout",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			attention64SourceWindow2Dropout(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
+			attention64SourceWindow2Dropout(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]), worker.F32(args[5]))
 		},
 		Cost: attention64SourceWindow2DropoutCost,
 	},
@@ -244,7 +244,7 @@ var kernels = []cpu.Kernel{
 	{
 		Name: "attention_grad_64_source_window2_dropout",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			attentionGrad64SourceWindow2Dropout(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]), worker.F32(args[5]), worker.F32(args[6]))
+			attentionGrad64SourceWindow2Dropout(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]), worker.F32(args[5]), worker.F32(args[6]), worker.F32(args[7]), worker.F32(args[8]))
 		},
 		Cost: attentionGrad64SourceWindow2DropoutCost,
 	},
@@ -293,7 +293,7 @@ var kernels = []cpu.Kernel{
 	{
 		Name: "attention_grad_64_window2_dropout",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			attentionGrad64Window2Dropout(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]), worker.F32(args[5]), worker.F32(args[6]))
+			attentionGrad64Window2Dropout(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]), worker.F32(args[5]), worker.F32(args[6]), worker.F32(args[7]), worker.F32(args[8]))
 		},
 		Cost: attentionGrad64Window2DropoutCost,
 	},
@@ -588,34 +588,34 @@ func linear64x64Bias(worker *cpu.Worker, env *device.Env, x, w, bias, y []float3
 }
 
 // attention64Window2Dropout is a kernel of the attention family (specs/successor.arith:38):
-// y[B * T * 64] from q[B * T * 64], k[B * T * 64], v[B * T * 64].
-func attention64Window2Dropout(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
+// largest_[B * T * 4], norm_[B * T * 4], y[B * T * 64] from q[B * T * 64], k[B * T * 64], v[B * T * 64].
+func attention64Window2Dropout(worker *cpu.Worker, env *device.Env, q, k, v, largest, norm, y []float32) {
 	B, T, P, layer, step, example, seed0, seed1 := env.B, env.T, env.P, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
 	isa := worker.ISA()
-	q, k, v, y = q[:B*T*64], k[:B*T*64], v[:B*T*64], y[:B*T*64]
+	q, k, v, largest, norm, y = q[:B*T*64], k[:B*T*64], v[:B*T*64], largest[:B*T*4], norm[:B*T*4], y[:B*T*64]
 	if B*T == 0 {
 		isa = cpu.Go
 	}
 	p := worker.Tile(T * 8)
-	largest := worker.Tile(T)
-	norm := worker.Tile(T)
+	largest2 := worker.Tile(T * 4)
+	norm2 := worker.Tile(T * 4)
 	bits := worker.TileU32(T)
 	bits2 := worker.TileU32(T)
 	switch isa {
 	case cpu.AVX512:
 		for bFrom := 0; bFrom < B; bFrom += 8 {
 			bTo := min(bFrom+8, B)
-			attention64Window2DropoutVector1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
+			attention64Window2DropoutVector1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest2[0], &norm2[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
 		}
 	case cpu.AVX2:
 		for bFrom := 0; bFrom < B; bFrom += 8 {
 			bTo := min(bFrom+8, B)
-			attention64Window2DropoutVector1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
+			attention64Window2DropoutVector1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest2[0], &norm2[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
 		}
 	case cpu.NEON:
 		for bFrom := 0; bFrom < B; bFrom += 8 {
 			bTo := min(bFrom+8, B)
-			attention64Window2DropoutVector1NEON(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
+			attention64Window2DropoutVector1NEON(worker.Frame(), &q[0], &k[0], &p[0], &largest2[0], &norm2[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
 		}
 	default:
 		for b := range B {
@@ -651,7 +651,7 @@ func attention64Window2Dropout(worker *cpu.Worker, env *device.Env, q, k, v, y [
 					t := P + e
 					pRow2[e] = cpu.Where(0 <= t && t < T, pRow2[e], float32(math.Inf(-1)))
 				}
-				largestRow := largest[:T]
+				largestRow := largest2[h*T:][:T]
 				for e := range T {
 					t := cpu.Max(pRow[e], pRow2[e])
 					largestRow[e] = cpu.Where(t == float32(math.Inf(-1)), 0, t)
@@ -662,17 +662,28 @@ func attention64Window2Dropout(worker *cpu.Worker, env *device.Env, q, k, v, y [
 				for e := range T {
 					pRow2[e] = cpu.Exp(pRow2[e] - largestRow[e])
 				}
-				normRow := norm[:T]
+				normRow := norm2[h*T:][:T]
 				for e := range T {
 					t := pRow[e] + pRow2[e]
 					normRow[e] = cpu.Where(0 < t, 1/t, 0)
 				}
+			}
+			for t := range T {
+				for h := range 4 {
+					largest[(b*T+t)*4+h] = largest2[h*T+t]
+					norm[(b*T+t)*4+h] = norm2[h*T+t]
+				}
+			}
+			for h := range 4 {
 				worker.RandFill(bits, env, 11, example+uint32(b), h*2*((T+3)/4*4))
+				pRow := p[h*2*T:][:T]
 				bitsRow := bits[:T]
+				normRow := norm2[h*T:][:T]
 				for e := range T {
 					pRow[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32(float32(pRow[e]*normRow[e])*1.1111112))
 				}
 				worker.RandFill(bits2, env, 11, example+uint32(b), (h*2+1)*((T+3)/4*4))
+				pRow2 := p[(h*2+1)*T:][:T]
 				bits2Row := bits2[:T]
 				for e := range T {
 					pRow2[e] = cpu.Where(bits2Row[e] < 429496730, 0, float32(float32(pRow2[e]*normRow[e])*1.1111112))
@@ -822,34 +833,34 @@ func linear64x64SourceBias(worker *cpu.Worker, env *device.Env, x, w, bias, y []
 }
 
 // attention64SourceWindow2Dropout is a kernel of the attention family (specs/successor.arith:44):
-// y[B * T * 64] from q[B * T * 64], k[B * S * 64], v[B * S * 64].
-func attention64SourceWindow2Dropout(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
+// largest_[B * T * 4], norm_[B * T * 4], y[B * T * 64] from q[B * T * 64], k[B * S * 64], v[B * S * 64].
+func attention64SourceWindow2Dropout(worker *cpu.Worker, env *device.Env, q, k, v, largest, norm, y []float32) {
 	B, T, S, P, layer, step, example, seed0, seed1 := env.B, env.T, env.S, env.P, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
 	isa := worker.ISA()
-	q, k, v, y = q[:B*T*64], k[:B*S*64], v[:B*S*64], y[:B*T*64]
+	q, k, v, largest, norm, y = q[:B*T*64], k[:B*S*64], v[:B*S*64], largest[:B*T*4], norm[:B*T*4], y[:B*T*64]
 	if B*T*S == 0 {
 		isa = cpu.Go
 	}
 	p := worker.Tile(T * 8)
-	largest := worker.Tile(T)
-	norm := worker.Tile(T)
+	largest2 := worker.Tile(T * 4)
+	norm2 := worker.Tile(T * 4)
 	bits := worker.TileU32(T)
 	bits2 := worker.TileU32(T)
 	switch isa {
 	case cpu.AVX512:
 		for bFrom := 0; bFrom < B; bFrom += 8 {
 			bTo := min(bFrom+8, B)
-			attention64SourceWindow2DropoutVector1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
+			attention64SourceWindow2DropoutVector1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest2[0], &norm2[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
 		}
 	case cpu.AVX2:
 		for bFrom := 0; bFrom < B; bFrom += 8 {
 			bTo := min(bFrom+8, B)
-			attention64SourceWindow2DropoutVector1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
+			attention64SourceWindow2DropoutVector1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest2[0], &norm2[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
 		}
 	case cpu.NEON:
 		for bFrom := 0; bFrom < B; bFrom += 8 {
 			bTo := min(bFrom+8, B)
-			attention64SourceWindow2DropoutVector1NEON(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
+			attention64SourceWindow2DropoutVector1NEON(worker.Frame(), &q[0], &k[0], &p[0], &largest2[0], &norm2[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
 		}
 	default:
 		for b := range B {
@@ -885,7 +896,7 @@ func attention64SourceWindow2Dropout(worker *cpu.Worker, env *device.Env, q, k, 
 					t := S - (P + e) - 1
 					pRow2[e] = cpu.Where(0 <= t && t < S, pRow2[e], float32(math.Inf(-1)))
 				}
-				largestRow := largest[:T]
+				largestRow := largest2[h*T:][:T]
 				for e := range T {
 					t := cpu.Max(pRow[e], pRow2[e])
 					largestRow[e] = cpu.Where(t == float32(math.Inf(-1)), 0, t)
@@ -896,17 +907,28 @@ func attention64SourceWindow2Dropout(worker *cpu.Worker, env *device.Env, q, k, 
 				for e := range T {
 					pRow2[e] = cpu.Exp(pRow2[e] - largestRow[e])
 				}
-				normRow := norm[:T]
+				normRow := norm2[h*T:][:T]
 				for e := range T {
 					t := pRow[e] + pRow2[e]
 					normRow[e] = cpu.Where(0 < t, 1/t, 0)
 				}
+			}
+			for t := range T {
+				for h := range 4 {
+					largest[(b*T+t)*4+h] = largest2[h*T+t]
+					norm[(b*T+t)*4+h] = norm2[h*T+t]
+				}
+			}
+			for h := range 4 {
 				worker.RandFill(bits, env, 13, example+uint32(b), h*2*((T+3)/4*4))
+				pRow := p[h*2*T:][:T]
 				bitsRow := bits[:T]
+				normRow := norm2[h*T:][:T]
 				for e := range T {
 					pRow[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32(float32(pRow[e]*normRow[e])*1.1111112))
 				}
 				worker.RandFill(bits2, env, 13, example+uint32(b), (h*2+1)*((T+3)/4*4))
+				pRow2 := p[(h*2+1)*T:][:T]
 				bits2Row := bits2[:T]
 				for e := range T {
 					pRow2[e] = cpu.Where(bits2Row[e] < 429496730, 0, float32(float32(pRow2[e]*normRow[e])*1.1111112))
@@ -1774,18 +1796,18 @@ func outer64x64Acc(worker *cpu.Worker, env *device.Env, x, dy, dw []float32) {
 }
 
 // attentionGrad64SourceWindow2Dropout is a kernel of the attention family (specs/successor.arith:44):
-// dq[B * T * 64], dk[B * S * 64], dv[B * S * 64] from q[B * T * 64], k[B * S * 64], v[B * S * 64], dout[B * T * 64].
-func attentionGrad64SourceWindow2Dropout(worker *cpu.Worker, env *device.Env, q, k, v, dout, dq, dk, dv []float32) {
+// dq[B * T * 64], dk[B * S * 64], dv[B * S * 64] from q[B * T * 64], k[B * S * 64], v[B * S * 64], dout[B * T * 64], largest_[B * T * 4], norm_[B * T * 4].
+func attentionGrad64SourceWindow2Dropout(worker *cpu.Worker, env *device.Env, q, k, v, dout, largest, norm, dq, dk, dv []float32) {
 	B, T, S, P, layer, step, example, seed0, seed1 := env.B, env.T, env.S, env.P, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
 	isa := worker.ISA()
-	q, k, v, dout, dq, dk, dv = q[:B*T*64], k[:B*S*64], v[:B*S*64], dout[:B*T*64], dq[:B*T*64], dk[:B*S*64], dv[:B*S*64]
+	q, k, v, dout, largest, norm, dq, dk, dv = q[:B*T*64], k[:B*S*64], v[:B*S*64], dout[:B*T*64], largest[:B*T*4], norm[:B*T*4], dq[:B*T*64], dk[:B*S*64], dv[:B*S*64]
 	if B*T*S == 0 {
 		isa = cpu.Go
 	}
 	p := worker.Tile(T * 8)
 	ds := worker.Tile(T * 8)
-	largest := worker.Tile(T)
-	norm := worker.Tile(T)
+	largest2 := worker.Tile(T * 4)
+	norm2 := worker.Tile(T * 4)
 	weight := worker.Tile(T * 8)
 	bits := worker.TileU32(T)
 	bits2 := worker.TileU32(T)
@@ -1796,17 +1818,17 @@ func attentionGrad64SourceWindow2Dropout(worker *cpu.Worker, env *device.Env, q,
 	case cpu.AVX512:
 		for bFrom := 0; bFrom < B; bFrom += 2 {
 			bTo := min(bFrom+2, B)
-			attentionGrad64SourceWindow2DropoutVector1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
+			attentionGrad64SourceWindow2DropoutVector1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest2[0], &largest[0], &norm2[0], &norm[0], &dout[0], &v[0], &ds[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
 		}
 	case cpu.AVX2:
 		for bFrom := 0; bFrom < B; bFrom += 2 {
 			bTo := min(bFrom+2, B)
-			attentionGrad64SourceWindow2DropoutVector1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
+			attentionGrad64SourceWindow2DropoutVector1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest2[0], &largest[0], &norm2[0], &norm[0], &dout[0], &v[0], &ds[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
 		}
 	case cpu.NEON:
 		for bFrom := 0; bFrom < B; bFrom += 2 {
 			bTo := min(bFrom+2, B)
-			attentionGrad64SourceWindow2DropoutVector1NEON(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
+			attentionGrad64SourceWindow2DropoutVector1NEON(worker.Frame(), &q[0], &k[0], &p[0], &largest2[0], &largest[0], &norm2[0], &norm[0], &dout[0], &v[0], &ds[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
 		}
 	default:
 		for b := range B {
@@ -1829,6 +1851,8 @@ func attentionGrad64SourceWindow2Dropout(worker *cpu.Worker, env *device.Env, q,
 					}
 					s1 := cpu.SumLanes(&part2, 16)
 					p[(h*2+1)*T+t] = float32(s1 * 0.25)
+					largest2[h*T+t] = largest[(b*T+t)*4+h]
+					norm2[h*T+t] = norm[(b*T+t)*4+h]
 					var part3 [cpu.Lanes]float32
 					doutRow := dout[(b*T+t)*64+h*16:][:16]
 					vRow := v[(b*S+j0)*64+h*16:][:16]
@@ -1848,36 +1872,16 @@ func attentionGrad64SourceWindow2Dropout(worker *cpu.Worker, env *device.Env, q,
 			}
 			for h := range 4 {
 				pRow := p[h*2*T:][:T]
+				largestRow := largest2[h*T:][:T]
+				normRow := norm2[h*T:][:T]
 				for e := range T {
 					t := S - (P + e) - 2
-					pRow[e] = cpu.Where(0 <= t && t < S, pRow[e], float32(math.Inf(-1)))
+					pRow[e] = float32(cpu.Exp(cpu.Where(0 <= t && t < S, pRow[e], float32(math.Inf(-1)))-largestRow[e]) * normRow[e])
 				}
 				pRow2 := p[(h*2+1)*T:][:T]
 				for e := range T {
 					t := S - (P + e) - 1
-					pRow2[e] = cpu.Where(0 <= t && t < S, pRow2[e], float32(math.Inf(-1)))
-				}
-				largestRow := largest[:T]
-				for e := range T {
-					t := cpu.Max(pRow[e], pRow2[e])
-					largestRow[e] = cpu.Where(t == float32(math.Inf(-1)), 0, t)
-				}
-				for e := range T {
-					pRow[e] = cpu.Exp(pRow[e] - largestRow[e])
-				}
-				for e := range T {
-					pRow2[e] = cpu.Exp(pRow2[e] - largestRow[e])
-				}
-				normRow := norm[:T]
-				for e := range T {
-					t := pRow[e] + pRow2[e]
-					normRow[e] = cpu.Where(0 < t, 1/t, 0)
-				}
-				for e := range T {
-					pRow[e] = float32(pRow[e] * normRow[e])
-				}
-				for e := range T {
-					pRow2[e] = float32(pRow2[e] * normRow[e])
+					pRow2[e] = float32(cpu.Exp(cpu.Where(0 <= t && t < S, pRow2[e], float32(math.Inf(-1)))-largestRow[e]) * normRow[e])
 				}
 				worker.RandFill(bits, env, 13, example+uint32(b), h*2*((T+3)/4*4))
 				weightRow := weight[h*2*T:][:T]
@@ -2189,18 +2193,18 @@ func normGrad64DxDropout3(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, 
 }
 
 // attentionGrad64Window2Dropout is a kernel of the attention family (specs/successor.arith:38):
-// dq[B * T * 64], dk[B * T * 64], dv[B * T * 64] from q[B * T * 64], k[B * T * 64], v[B * T * 64], dout[B * T * 64].
-func attentionGrad64Window2Dropout(worker *cpu.Worker, env *device.Env, q, k, v, dout, dq, dk, dv []float32) {
+// dq[B * T * 64], dk[B * T * 64], dv[B * T * 64] from q[B * T * 64], k[B * T * 64], v[B * T * 64], dout[B * T * 64], largest_[B * T * 4], norm_[B * T * 4].
+func attentionGrad64Window2Dropout(worker *cpu.Worker, env *device.Env, q, k, v, dout, largest, norm, dq, dk, dv []float32) {
 	B, T, P, layer, step, example, seed0, seed1 := env.B, env.T, env.P, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
 	isa := worker.ISA()
-	q, k, v, dout, dq, dk, dv = q[:B*T*64], k[:B*T*64], v[:B*T*64], dout[:B*T*64], dq[:B*T*64], dk[:B*T*64], dv[:B*T*64]
+	q, k, v, dout, largest, norm, dq, dk, dv = q[:B*T*64], k[:B*T*64], v[:B*T*64], dout[:B*T*64], largest[:B*T*4], norm[:B*T*4], dq[:B*T*64], dk[:B*T*64], dv[:B*T*64]
 	if B*T == 0 {
 		isa = cpu.Go
 	}
 	p := worker.Tile(T * 8)
 	ds := worker.Tile(T * 8)
-	largest := worker.Tile(T)
-	norm := worker.Tile(T)
+	largest2 := worker.Tile(T * 4)
+	norm2 := worker.Tile(T * 4)
 	weight := worker.Tile(T * 8)
 	bits := worker.TileU32(T)
 	bits2 := worker.TileU32(T)
@@ -2211,17 +2215,17 @@ func attentionGrad64Window2Dropout(worker *cpu.Worker, env *device.Env, q, k, v,
 	case cpu.AVX512:
 		for bFrom := 0; bFrom < B; bFrom += 2 {
 			bTo := min(bFrom+2, B)
-			attentionGrad64Window2DropoutVector1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
+			attentionGrad64Window2DropoutVector1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest2[0], &largest[0], &norm2[0], &norm[0], &dout[0], &v[0], &ds[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
 		}
 	case cpu.AVX2:
 		for bFrom := 0; bFrom < B; bFrom += 2 {
 			bTo := min(bFrom+2, B)
-			attentionGrad64Window2DropoutVector1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
+			attentionGrad64Window2DropoutVector1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest2[0], &largest[0], &norm2[0], &norm[0], &dout[0], &v[0], &ds[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
 		}
 	case cpu.NEON:
 		for bFrom := 0; bFrom < B; bFrom += 2 {
 			bTo := min(bFrom+2, B)
-			attentionGrad64Window2DropoutVector1NEON(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
+			attentionGrad64Window2DropoutVector1NEON(worker.Frame(), &q[0], &k[0], &p[0], &largest2[0], &largest[0], &norm2[0], &norm[0], &dout[0], &v[0], &ds[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
 		}
 	default:
 		for b := range B {
@@ -2244,6 +2248,8 @@ func attentionGrad64Window2Dropout(worker *cpu.Worker, env *device.Env, q, k, v,
 					}
 					s1 := cpu.SumLanes(&part2, 16)
 					p[(h*2+1)*T+t] = float32(s1 * 0.25)
+					largest2[h*T+t] = largest[(b*T+t)*4+h]
+					norm2[h*T+t] = norm[(b*T+t)*4+h]
 					var part3 [cpu.Lanes]float32
 					doutRow := dout[(b*T+t)*64+h*16:][:16]
 					vRow := v[(b*T+j0)*64+h*16:][:16]
@@ -2263,36 +2269,16 @@ func attentionGrad64Window2Dropout(worker *cpu.Worker, env *device.Env, q, k, v,
 			}
 			for h := range 4 {
 				pRow := p[h*2*T:][:T]
+				largestRow := largest2[h*T:][:T]
+				normRow := norm2[h*T:][:T]
 				for e := range T {
 					t := P + e - 1
-					pRow[e] = cpu.Where(0 <= t && t < T, pRow[e], float32(math.Inf(-1)))
+					pRow[e] = float32(cpu.Exp(cpu.Where(0 <= t && t < T, pRow[e], float32(math.Inf(-1)))-largestRow[e]) * normRow[e])
 				}
 				pRow2 := p[(h*2+1)*T:][:T]
 				for e := range T {
 					t := P + e
-					pRow2[e] = cpu.Where(0 <= t && t < T, pRow2[e], float32(math.Inf(-1)))
-				}
-				largestRow := largest[:T]
-				for e := range T {
-					t := cpu.Max(pRow[e], pRow2[e])
-					largestRow[e] = cpu.Where(t == float32(math.Inf(-1)), 0, t)
-				}
-				for e := range T {
-					pRow[e] = cpu.Exp(pRow[e] - largestRow[e])
-				}
-				for e := range T {
-					pRow2[e] = cpu.Exp(pRow2[e] - largestRow[e])
-				}
-				normRow := norm[:T]
-				for e := range T {
-					t := pRow[e] + pRow2[e]
-					normRow[e] = cpu.Where(0 < t, 1/t, 0)
-				}
-				for e := range T {
-					pRow[e] = float32(pRow[e] * normRow[e])
-				}
-				for e := range T {
-					pRow2[e] = float32(pRow2[e] * normRow[e])
+					pRow2[e] = float32(cpu.Exp(cpu.Where(0 <= t && t < T, pRow2[e], float32(math.Inf(-1)))-largestRow[e]) * normRow[e])
 				}
 				worker.RandFill(bits, env, 11, example+uint32(b), h*2*((T+3)/4*4))
 				weightRow := weight[h*2*T:][:T]

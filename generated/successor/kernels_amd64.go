@@ -55,12 +55,12 @@ func linear64x64BiasVector1AVX2(frame *uint8, y *float32, bias *float32, height 
 // attention64Window2DropoutVector1AVX512 attention64Window2DropoutVector1 is a part of kernel attention64Window2Dropout.
 //
 //go:noescape
-func attention64Window2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func attention64Window2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, largest_ *float32, norm_ *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // attention64Window2DropoutVector1AVX2 attention64Window2DropoutVector1 is a part of kernel attention64Window2Dropout.
 //
 //go:noescape
-func attention64Window2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func attention64Window2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, largest_ *float32, norm_ *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // linear64x64BiasDropoutAddVector1AVX512 linear64x64BiasDropoutAddVector1 is a part of kernel linear64x64BiasDropoutAdd.
 //
@@ -95,12 +95,12 @@ func linear64x64SourceBiasVector1AVX2(frame *uint8, y *float32, bias *float32, h
 // attention64SourceWindow2DropoutVector1AVX512 attention64SourceWindow2DropoutVector1 is a part of kernel attention64SourceWindow2Dropout.
 //
 //go:noescape
-func attention64SourceWindow2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func attention64SourceWindow2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, largest_ *float32, norm_ *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // attention64SourceWindow2DropoutVector1AVX2 attention64SourceWindow2DropoutVector1 is a part of kernel attention64SourceWindow2Dropout.
 //
 //go:noescape
-func attention64SourceWindow2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func attention64SourceWindow2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, largest_ *float32, norm_ *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // linear64x64BiasDropoutAdd2Vector1AVX512 linear64x64BiasDropoutAdd2Vector1 is a part of kernel linear64x64BiasDropoutAdd2.
 //
@@ -275,12 +275,12 @@ func normGrad64DxDropout2Vector1AVX2(frame *uint8, x *float32, mean_rows *float3
 // attentionGrad64SourceWindow2DropoutVector1AVX512 attentionGrad64SourceWindow2DropoutVector1 is a part of kernel attentionGrad64SourceWindow2Dropout.
 //
 //go:noescape
-func attentionGrad64SourceWindow2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func attentionGrad64SourceWindow2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, largest_ *float32, norm *float32, norm_ *float32, dout *float32, v *float32, ds *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // attentionGrad64SourceWindow2DropoutVector1AVX2 attentionGrad64SourceWindow2DropoutVector1 is a part of kernel attentionGrad64SourceWindow2Dropout.
 //
 //go:noescape
-func attentionGrad64SourceWindow2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func attentionGrad64SourceWindow2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, largest_ *float32, norm *float32, norm_ *float32, dout *float32, v *float32, ds *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // linear64x64TAddVector1AVX512 linear64x64TAddVector1 is a part of kernel linear64x64TAdd.
 //
@@ -325,12 +325,12 @@ func normGrad64DxDropout3Vector1AVX2(frame *uint8, x *float32, mean_rows *float3
 // attentionGrad64Window2DropoutVector1AVX512 attentionGrad64Window2DropoutVector1 is a part of kernel attentionGrad64Window2Dropout.
 //
 //go:noescape
-func attentionGrad64Window2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func attentionGrad64Window2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, largest_ *float32, norm *float32, norm_ *float32, dout *float32, v *float32, ds *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // attentionGrad64Window2DropoutVector1AVX2 attentionGrad64Window2DropoutVector1 is a part of kernel attentionGrad64Window2Dropout.
 //
 //go:noescape
-func attentionGrad64Window2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func attentionGrad64Window2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, largest_ *float32, norm *float32, norm_ *float32, dout *float32, v *float32, ds *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // map64DropoutMulVector1AVX512 map64DropoutMulVector1 is a part of kernel map64DropoutMul.
 //

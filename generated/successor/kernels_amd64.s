@@ -1868,26 +1868,26 @@ end2:
 	VZEROUPPER
 	RET
 
-// func attention64Window2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·attention64Window2DropoutVector1AVX512(SB), NOSPLIT, $0-140
+// func attention64Window2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, largest_ *float32, norm_ *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·attention64Window2DropoutVector1AVX512(SB), NOSPLIT, $0-156
 	MOVQ frame+0(FP), DI
-	MOVQ b_from+80(FP), AX
+	MOVQ b_from+96(FP), AX
 	MOVQ AX, (DI)
-	MOVQ b_to+88(FP), AX
+	MOVQ b_to+104(FP), AX
 	MOVQ AX, 8(DI)
-	MOVQ T+96(FP), AX
+	MOVQ T+112(FP), AX
 	MOVQ AX, 16(DI)
-	MOVQ P+104(FP), AX
+	MOVQ P+120(FP), AX
 	MOVQ AX, 24(DI)
-	MOVL seed0+112(FP), AX
+	MOVL seed0+128(FP), AX
 	MOVQ AX, 32(DI)
-	MOVL seed1+116(FP), AX
+	MOVL seed1+132(FP), AX
 	MOVQ AX, 40(DI)
-	MOVL step+120(FP), AX
+	MOVL step+136(FP), AX
 	MOVQ AX, 48(DI)
-	MOVQ layer+128(FP), AX
+	MOVQ layer+144(FP), AX
 	MOVQ AX, 56(DI)
-	MOVL example+136(FP), AX
+	MOVL example+152(FP), AX
 	MOVQ AX, 64(DI)
 	MOVQ 32(DI), AX
 	MOVQ AX, 2048(DI)
@@ -1944,13 +1944,7 @@ TEXT ·attention64Window2DropoutVector1AVX512(SB), NOSPLIT, $0-140
 	SHLQ $+1, R8
 	MOVQ R8, 96(DI)
 	MOVQ 16(DI), R8
-	ADDQ $+3, R8
-	MOVQ R8, AX
-	SARQ $+63, AX
-	ANDQ $+3, AX
-	ADDQ AX, R8
-	SARQ $+2, R8
-	SHLQ $+3, R8
+	SHLQ $+2, R8
 	MOVQ R8, 104(DI)
 	MOVQ 16(DI), R8
 	ADDQ $+3, R8
@@ -1959,67 +1953,76 @@ TEXT ·attention64Window2DropoutVector1AVX512(SB), NOSPLIT, $0-140
 	ANDQ $+3, AX
 	ADDQ AX, R8
 	SARQ $+2, R8
-	SHLQ $+2, R8
+	SHLQ $+3, R8
 	MOVQ R8, 112(DI)
-	MOVQ (DI), R8
-	MOVQ R8, 128(DI)
-	MOVQ 8(DI), R8
+	MOVQ 16(DI), R8
+	ADDQ $+3, R8
+	MOVQ R8, AX
+	SARQ $+63, AX
+	ANDQ $+3, AX
+	ADDQ AX, R8
+	SARQ $+2, R8
+	SHLQ $+2, R8
 	MOVQ R8, 120(DI)
-	MOVQ 128(DI), AX
-	CMPQ AX, 120(DI)
+	MOVQ (DI), R8
+	MOVQ R8, 136(DI)
+	MOVQ 8(DI), R8
+	MOVQ R8, 128(DI)
+	MOVQ 136(DI), AX
+	CMPQ AX, 128(DI)
 	JGE  end2
 
 loop1:
-	MOVQ  128(DI), R8
+	MOVQ  136(DI), R8
 	IMULQ 88(DI), R8
-	MOVQ  R8, 136(DI)
-	MOVQ  $+0, R8
-	MOVQ  R8, 152(DI)
-	MOVQ  16(DI), R8
 	MOVQ  R8, 144(DI)
-	MOVQ  152(DI), AX
-	CMPQ  AX, 144(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 160(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 152(DI)
+	MOVQ  160(DI), AX
+	CMPQ  AX, 152(DI)
 	JGE   end4
 
 loop3:
-	MOVQ          152(DI), R8
+	MOVQ          160(DI), R8
 	ADDQ          72(DI), R8
 	CMPQ          R8, 80(DI)
 	CMOVQGT       80(DI), R8
 	MOVQ          $+0, AX
 	CMPQ          R8, AX
 	CMOVQLT       AX, R8
-	MOVQ          R8, 160(DI)
+	MOVQ          R8, 168(DI)
 	MOVQ          24(DI), R8
-	ADDQ          152(DI), R8
+	ADDQ          160(DI), R8
 	CMPQ          R8, 80(DI)
 	CMOVQGT       80(DI), R8
 	MOVQ          $+0, AX
 	CMPQ          R8, AX
 	CMOVQLT       AX, R8
-	MOVQ          R8, 168(DI)
-	MOVQ          152(DI), R8
-	SHLQ          $+6, R8
-	ADDQ          136(DI), R8
 	MOVQ          R8, 176(DI)
 	MOVQ          160(DI), R8
 	SHLQ          $+6, R8
-	ADDQ          136(DI), R8
+	ADDQ          144(DI), R8
 	MOVQ          R8, 184(DI)
 	MOVQ          168(DI), R8
 	SHLQ          $+6, R8
-	ADDQ          136(DI), R8
+	ADDQ          144(DI), R8
 	MOVQ          R8, 192(DI)
-	MOVQ          152(DI), R8
-	ADDQ          16(DI), R8
-	MOVQ          R8, 200(DI)
 	MOVQ          176(DI), R8
+	SHLQ          $+6, R8
+	ADDQ          144(DI), R8
+	MOVQ          R8, 200(DI)
+	MOVQ          160(DI), R8
+	ADDQ          16(DI), R8
+	MOVQ          R8, 208(DI)
+	MOVQ          184(DI), R8
 	MOVQ          q+8(FP), AX
 	LEAQ          (AX)(R8*4), SI
-	MOVQ          184(DI), R8
+	MOVQ          192(DI), R8
 	MOVQ          k+16(FP), AX
 	LEAQ          (AX)(R8*4), R12
-	MOVQ          192(DI), R8
+	MOVQ          200(DI), R8
 	MOVQ          k+16(FP), AX
 	LEAQ          (AX)(R8*4), R13
 	VPXORD        Z31, Z31, Z31
@@ -2094,29 +2097,29 @@ loop3:
 	VMOVUPS       Z0, 2688(DI)
 	VMOVUPS       2240(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          152(DI), R8
+	MOVQ          160(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2304(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          200(DI), R8
+	MOVQ          208(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2368(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          152(DI), R8
+	MOVQ          160(DI), R8
 	ADDQ          96(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2432(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          96(DI), R8
-	ADDQ          200(DI), R8
+	ADDQ          208(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2496(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          152(DI), R8
+	MOVQ          160(DI), R8
 	MOVQ          96(DI), R9
 	SHLQ          $+1, R9
 	ADDQ          R9, R8
@@ -2126,12 +2129,12 @@ loop3:
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          96(DI), R8
 	SHLQ          $+1, R8
-	ADDQ          200(DI), R8
+	ADDQ          208(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2624(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          152(DI), R8
+	MOVQ          160(DI), R8
 	MOVQ          96(DI), R9
 	IMULQ         $+3, R9
 	ADDQ          R9, R8
@@ -2141,21 +2144,16 @@ loop3:
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          96(DI), R8
 	IMULQ         $+3, R8
-	ADDQ          200(DI), R8
+	ADDQ          208(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
-	MOVQ          152(DI), AX
+	MOVQ          160(DI), AX
 	INCQ          AX
-	MOVQ          AX, 152(DI)
-	CMPQ          AX, 144(DI)
+	MOVQ          AX, 160(DI)
+	CMPQ          AX, 152(DI)
 	JLT           loop3
 
 end4:
-	MOVQ 64(DI), R8
-	MOVQ 128(DI), R9
-	MOVL R9, R9
-	ADDL R9, R8
-	MOVQ R8, 144(DI)
 	MOVQ $+0, R8
 	MOVQ R8, 160(DI)
 	MOVQ $+4, R8
@@ -2165,397 +2163,18 @@ end4:
 	JGE  end6
 
 loop5:
-	MOVQ         16(DI), R8
-	MOVQ         R8, 176(DI)
-	MOVQ         160(DI), R8
-	IMULQ        104(DI), R8
-	MOVQ         R8, AX
-	ANDQ         $+3, AX
-	MOVQ         AX, 192(DI)
-	SHRQ         $+2, R8
-	MOVQ         R8, 184(DI)
-	MOVQ         144(DI), R8
-	MOVL         48(DI), AX
-	MOVL         $0xcd9e8d57, CX
-	MULL         CX
-	XORL         2048(DI), DX
-	XORL         R8, DX
-	XORL         2064(DI), AX
-	MOVQ         AX, 2304(DI)
-	MOVL         56(DI), AX
-	ADDL         $0x000b0000, AX
-	XORL         2056(DI), AX
-	MOVQ         AX, 2240(DI)
-	MOVL         DX, AX
-	MOVL         $0xd2511f53, CX
-	MULL         CX
-	XORL         2072(DI), DX
-	MOVQ         DX, 2368(DI)
-	XORL         2088(DI), AX
-	MOVQ         AX, 2432(DI)
-	VPBROADCASTD 184(DI), Z14
-	VPADDD       vectorWideVectors<>+64(SB), Z14, Z14
-	MOVQ         192(DI), AX
-	ADDQ         AX, 176(DI)
-	MOVQ         bits+48(FP), SI
-	NEGQ         AX
-	LEAQ         (SI)(AX*4), SI
-	NOTQ         AX
-	MOVQ         AX, 168(DI)
-	XORL         BX, BX
+	MOVQ  16(DI), R8
+	MOVQ  R8, 168(DI)
+	MOVQ  160(DI), R8
+	IMULQ 96(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	XORL  BX, BX
+	MOVQ  168(DI), DX
+	SUBQ  $+16, DX
+	JLT   tail7
 
-words7:
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z0
-	VMOVSHDUP       Z0, Z1
-	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
-	VMOVSHDUP       Z2, Z3
-	VPXORD.BCST     2304(DI), Z3, Z3
-	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
-	VMOVSHDUP       Z0, Z4
-	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z4
-	VPSRLQ          $+32, Z3, Z1
-	VPXORD.BCST     2432(DI), Z1, Z1
-	VPADDD.BCST     vectorWords<>+116(SB), Z14, Z5
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z6
-	VMOVSHDUP       Z6, Z7
-	VPXORD.BCST     2240(DI), Z7, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z8
-	VMOVSHDUP       Z8, Z9
-	VPXORD.BCST     2304(DI), Z9, Z9
-	VPXORD.BCST     2368(DI), Z6, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
-	VMOVSHDUP       Z6, Z7
-	VPTERNLOGD.BCST $+150, 2080(DI), Z8, Z7
-	VPSRLQ          $+32, Z9, Z8
-	VPXORD.BCST     2432(DI), Z8, Z8
-	VPADDD.BCST     vectorWords<>+116(SB), Z5, Z14
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
-	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2096(DI), Z0, Z2
-	VPSRLQ          $+32, Z4, Z0
-	VPTERNLOGD.BCST $+150, 2104(DI), Z3, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
-	VMOVSHDUP       Z8, Z5
-	VPTERNLOGD.BCST $+150, 2096(DI), Z6, Z5
-	VPSRLQ          $+32, Z7, Z6
-	VPTERNLOGD.BCST $+150, 2104(DI), Z9, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
-	VMOVSHDUP       Z0, Z3
-	VPTERNLOGD.BCST $+150, 2112(DI), Z1, Z3
-	VPSRLQ          $+32, Z2, Z1
-	VPTERNLOGD.BCST $+150, 2120(DI), Z4, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
-	VMOVSHDUP       Z6, Z9
-	VPTERNLOGD.BCST $+150, 2112(DI), Z8, Z9
-	VPSRLQ          $+32, Z5, Z8
-	VPTERNLOGD.BCST $+150, 2120(DI), Z7, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
-	VMOVSHDUP       Z1, Z4
-	VPTERNLOGD.BCST $+150, 2128(DI), Z0, Z4
-	VPSRLQ          $+32, Z3, Z0
-	VPTERNLOGD.BCST $+150, 2136(DI), Z2, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
-	VMOVSHDUP       Z8, Z7
-	VPTERNLOGD.BCST $+150, 2128(DI), Z6, Z7
-	VPSRLQ          $+32, Z9, Z6
-	VPTERNLOGD.BCST $+150, 2136(DI), Z5, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
-	VMOVSHDUP       Z0, Z2
-	VPTERNLOGD.BCST $+150, 2144(DI), Z1, Z2
-	VPSRLQ          $+32, Z4, Z1
-	VPTERNLOGD.BCST $+150, 2152(DI), Z3, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
-	VMOVSHDUP       Z6, Z5
-	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z5
-	VPSRLQ          $+32, Z7, Z8
-	VPTERNLOGD.BCST $+150, 2152(DI), Z9, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
-	VMOVSHDUP       Z1, Z3
-	VPTERNLOGD.BCST $+150, 2160(DI), Z0, Z3
-	VPSRLQ          $+32, Z2, Z0
-	VPTERNLOGD.BCST $+150, 2168(DI), Z4, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
-	VMOVSHDUP       Z8, Z9
-	VPTERNLOGD.BCST $+150, 2160(DI), Z6, Z9
-	VPSRLQ          $+32, Z5, Z6
-	VPTERNLOGD.BCST $+150, 2168(DI), Z7, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
-	VMOVSHDUP       Z0, Z4
-	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
-	VPSRLQ          $+32, Z3, Z1
-	VPTERNLOGD.BCST $+150, 2184(DI), Z2, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
-	VMOVSHDUP       Z6, Z7
-	VPTERNLOGD.BCST $+150, 2176(DI), Z8, Z7
-	VPSRLQ          $+32, Z9, Z8
-	VPTERNLOGD.BCST $+150, 2184(DI), Z5, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
-	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2192(DI), Z0, Z2
-	VPSRLQ          $+32, Z4, Z0
-	VPTERNLOGD.BCST $+150, 2200(DI), Z3, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
-	VMOVSHDUP       Z8, Z5
-	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z5
-	VPSRLQ          $+32, Z7, Z6
-	VPTERNLOGD.BCST $+150, 2200(DI), Z9, Z6
-	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z1, K6, Z2
-	VMOVSLDUP       Z4, K6, Z0
-	VPUNPCKLQDQ     Z0, Z2, Z10
-	VPUNPCKHQDQ     Z0, Z2, Z11
-	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z8, K6, Z5
-	VMOVSLDUP       Z7, K6, Z6
-	VPUNPCKLQDQ     Z6, Z5, Z12
-	VPUNPCKHQDQ     Z6, Z5, Z13
-	LEAQ            (BX), AX
-	VPBROADCASTD    AX, Z0
-	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 168(DI), Z0, K7
-	VPCMPD.BCST     $+1, 176(DI), Z0, K7, K6
-	VMOVUPS         Z10, K6, (SI)(BX*4)
-	LEAQ            16(BX), AX
-	VPBROADCASTD    AX, Z0
-	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 168(DI), Z0, K7
-	VPCMPD.BCST     $+1, 176(DI), Z0, K7, K6
-	VMOVUPS         Z11, K6, 64(SI)(BX*4)
-	LEAQ            32(BX), AX
-	VPBROADCASTD    AX, Z0
-	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 168(DI), Z0, K7
-	VPCMPD.BCST     $+1, 176(DI), Z0, K7, K6
-	VMOVUPS         Z12, K6, 128(SI)(BX*4)
-	LEAQ            48(BX), AX
-	VPBROADCASTD    AX, Z0
-	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 168(DI), Z0, K7
-	VPCMPD.BCST     $+1, 176(DI), Z0, K7, K6
-	VMOVUPS         Z13, K6, 192(SI)(BX*4)
-	ADDQ            $+64, BX
-	CMPQ            BX, 176(DI)
-	JLT             words7
-	MOVQ            16(DI), R8
-	MOVQ            R8, 176(DI)
-	MOVQ            160(DI), R8
-	IMULQ           104(DI), R8
-	ADDQ            112(DI), R8
-	MOVQ            R8, AX
-	ANDQ            $+3, AX
-	MOVQ            AX, 192(DI)
-	SHRQ            $+2, R8
-	MOVQ            R8, 184(DI)
-	MOVQ            144(DI), R8
-	MOVL            48(DI), AX
-	MOVL            $0xcd9e8d57, CX
-	MULL            CX
-	XORL            2048(DI), DX
-	XORL            R8, DX
-	XORL            2064(DI), AX
-	MOVQ            AX, 2304(DI)
-	MOVL            56(DI), AX
-	ADDL            $0x000b0000, AX
-	XORL            2056(DI), AX
-	MOVQ            AX, 2240(DI)
-	MOVL            DX, AX
-	MOVL            $0xd2511f53, CX
-	MULL            CX
-	XORL            2072(DI), DX
-	MOVQ            DX, 2368(DI)
-	XORL            2088(DI), AX
-	MOVQ            AX, 2432(DI)
-	VPBROADCASTD    184(DI), Z14
-	VPADDD          vectorWideVectors<>+64(SB), Z14, Z14
-	MOVQ            192(DI), AX
-	ADDQ            AX, 176(DI)
-	MOVQ            bits2+56(FP), SI
-	NEGQ            AX
-	LEAQ            (SI)(AX*4), SI
-	NOTQ            AX
-	MOVQ            AX, 168(DI)
-	XORL            BX, BX
-
-words8:
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z0
-	VMOVSHDUP       Z0, Z1
-	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
-	VMOVSHDUP       Z2, Z3
-	VPXORD.BCST     2304(DI), Z3, Z3
-	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
-	VMOVSHDUP       Z0, Z4
-	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z4
-	VPSRLQ          $+32, Z3, Z1
-	VPXORD.BCST     2432(DI), Z1, Z1
-	VPADDD.BCST     vectorWords<>+116(SB), Z14, Z5
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z6
-	VMOVSHDUP       Z6, Z7
-	VPXORD.BCST     2240(DI), Z7, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z8
-	VMOVSHDUP       Z8, Z9
-	VPXORD.BCST     2304(DI), Z9, Z9
-	VPXORD.BCST     2368(DI), Z6, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
-	VMOVSHDUP       Z6, Z7
-	VPTERNLOGD.BCST $+150, 2080(DI), Z8, Z7
-	VPSRLQ          $+32, Z9, Z8
-	VPXORD.BCST     2432(DI), Z8, Z8
-	VPADDD.BCST     vectorWords<>+116(SB), Z5, Z14
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
-	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2096(DI), Z0, Z2
-	VPSRLQ          $+32, Z4, Z0
-	VPTERNLOGD.BCST $+150, 2104(DI), Z3, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
-	VMOVSHDUP       Z8, Z5
-	VPTERNLOGD.BCST $+150, 2096(DI), Z6, Z5
-	VPSRLQ          $+32, Z7, Z6
-	VPTERNLOGD.BCST $+150, 2104(DI), Z9, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
-	VMOVSHDUP       Z0, Z3
-	VPTERNLOGD.BCST $+150, 2112(DI), Z1, Z3
-	VPSRLQ          $+32, Z2, Z1
-	VPTERNLOGD.BCST $+150, 2120(DI), Z4, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
-	VMOVSHDUP       Z6, Z9
-	VPTERNLOGD.BCST $+150, 2112(DI), Z8, Z9
-	VPSRLQ          $+32, Z5, Z8
-	VPTERNLOGD.BCST $+150, 2120(DI), Z7, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
-	VMOVSHDUP       Z1, Z4
-	VPTERNLOGD.BCST $+150, 2128(DI), Z0, Z4
-	VPSRLQ          $+32, Z3, Z0
-	VPTERNLOGD.BCST $+150, 2136(DI), Z2, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
-	VMOVSHDUP       Z8, Z7
-	VPTERNLOGD.BCST $+150, 2128(DI), Z6, Z7
-	VPSRLQ          $+32, Z9, Z6
-	VPTERNLOGD.BCST $+150, 2136(DI), Z5, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
-	VMOVSHDUP       Z0, Z2
-	VPTERNLOGD.BCST $+150, 2144(DI), Z1, Z2
-	VPSRLQ          $+32, Z4, Z1
-	VPTERNLOGD.BCST $+150, 2152(DI), Z3, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
-	VMOVSHDUP       Z6, Z5
-	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z5
-	VPSRLQ          $+32, Z7, Z8
-	VPTERNLOGD.BCST $+150, 2152(DI), Z9, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
-	VMOVSHDUP       Z1, Z3
-	VPTERNLOGD.BCST $+150, 2160(DI), Z0, Z3
-	VPSRLQ          $+32, Z2, Z0
-	VPTERNLOGD.BCST $+150, 2168(DI), Z4, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
-	VMOVSHDUP       Z8, Z9
-	VPTERNLOGD.BCST $+150, 2160(DI), Z6, Z9
-	VPSRLQ          $+32, Z5, Z6
-	VPTERNLOGD.BCST $+150, 2168(DI), Z7, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
-	VMOVSHDUP       Z0, Z4
-	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
-	VPSRLQ          $+32, Z3, Z1
-	VPTERNLOGD.BCST $+150, 2184(DI), Z2, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
-	VMOVSHDUP       Z6, Z7
-	VPTERNLOGD.BCST $+150, 2176(DI), Z8, Z7
-	VPSRLQ          $+32, Z9, Z8
-	VPTERNLOGD.BCST $+150, 2184(DI), Z5, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
-	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2192(DI), Z0, Z2
-	VPSRLQ          $+32, Z4, Z0
-	VPTERNLOGD.BCST $+150, 2200(DI), Z3, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
-	VMOVSHDUP       Z8, Z5
-	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z5
-	VPSRLQ          $+32, Z7, Z6
-	VPTERNLOGD.BCST $+150, 2200(DI), Z9, Z6
-	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z1, K6, Z2
-	VMOVSLDUP       Z4, K6, Z0
-	VPUNPCKLQDQ     Z0, Z2, Z10
-	VPUNPCKHQDQ     Z0, Z2, Z11
-	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z8, K6, Z5
-	VMOVSLDUP       Z7, K6, Z6
-	VPUNPCKLQDQ     Z6, Z5, Z12
-	VPUNPCKHQDQ     Z6, Z5, Z13
-	LEAQ            (BX), AX
-	VPBROADCASTD    AX, Z0
-	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 168(DI), Z0, K7
-	VPCMPD.BCST     $+1, 176(DI), Z0, K7, K6
-	VMOVUPS         Z10, K6, (SI)(BX*4)
-	LEAQ            16(BX), AX
-	VPBROADCASTD    AX, Z0
-	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 168(DI), Z0, K7
-	VPCMPD.BCST     $+1, 176(DI), Z0, K7, K6
-	VMOVUPS         Z11, K6, 64(SI)(BX*4)
-	LEAQ            32(BX), AX
-	VPBROADCASTD    AX, Z0
-	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 168(DI), Z0, K7
-	VPCMPD.BCST     $+1, 176(DI), Z0, K7, K6
-	VMOVUPS         Z12, K6, 128(SI)(BX*4)
-	LEAQ            48(BX), AX
-	VPBROADCASTD    AX, Z0
-	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 168(DI), Z0, K7
-	VPCMPD.BCST     $+1, 176(DI), Z0, K7, K6
-	VMOVUPS         Z13, K6, 192(SI)(BX*4)
-	ADDQ            $+64, BX
-	CMPQ            BX, 176(DI)
-	JLT             words8
-	MOVQ            16(DI), R8
-	MOVQ            R8, 168(DI)
-	MOVQ            160(DI), R8
-	IMULQ           96(DI), R8
-	MOVQ            p+24(FP), AX
-	LEAQ            (AX)(R8*4), SI
-	XORL            BX, BX
-	MOVQ            168(DI), DX
-	SUBQ            $+16, DX
-	JLT             tail9
-
-loop10:
+loop8:
 	LEAQ         (BX), AX
 	VPBROADCASTD AX, Z0
 	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
@@ -2569,12 +2188,12 @@ loop10:
 	VMOVUPS      Z0, (SI)(BX*4)
 	ADDQ         $+16, BX
 	CMPQ         BX, DX
-	JLE          loop10
+	JLE          loop8
 
-tail9:
+tail7:
 	MOVQ         168(DI), CX
 	SUBQ         BX, CX
-	JLE          end11
+	JLE          end9
 	MOVL         $-1, AX
 	BZHIL        CX, AX, AX
 	KMOVW        AX, K7
@@ -2591,7 +2210,7 @@ tail9:
 	VBLENDMPS    Z1, Z0, K1, Z0
 	VMOVUPS      Z0, K7, (SI)(BX*4)
 
-end11:
+end9:
 	MOVQ  16(DI), R8
 	MOVQ  R8, 168(DI)
 	MOVQ  160(DI), R8
@@ -2603,13 +2222,16 @@ end11:
 	IMULQ 96(DI), R8
 	MOVQ  p+24(FP), AX
 	LEAQ  (AX)(R8*4), R12
-	MOVQ  largest+32(FP), R13
+	MOVQ  160(DI), R8
+	IMULQ 16(DI), R8
+	MOVQ  largest+32(FP), AX
+	LEAQ  (AX)(R8*4), R13
 	XORL  BX, BX
 	MOVQ  168(DI), DX
 	SUBQ  $+16, DX
-	JLT   tail12
+	JLT   tail10
 
-loop13:
+loop11:
 	LEAQ         (BX), AX
 	VPBROADCASTD AX, Z0
 	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
@@ -2656,12 +2278,12 @@ loop13:
 	VMOVUPS      Z0, (R12)(BX*4)
 	ADDQ         $+16, BX
 	CMPQ         BX, DX
-	JLE          loop13
+	JLE          loop11
 
-tail12:
+tail10:
 	MOVQ         168(DI), CX
 	SUBQ         BX, CX
-	JLE          end14
+	JLE          end12
 	MOVL         $-1, AX
 	BZHIL        CX, AX, AX
 	KMOVW        AX, K7
@@ -2711,7 +2333,7 @@ tail12:
 	VMULPS       Z1, Z0, Z0
 	VMOVUPS      Z0, K7, (R12)(BX*4)
 
-end14:
+end12:
 	MOVQ  16(DI), R8
 	MOVQ  R8, 168(DI)
 	MOVQ  160(DI), R8
@@ -2719,19 +2341,24 @@ end14:
 	ADDQ  16(DI), R8
 	MOVQ  p+24(FP), AX
 	LEAQ  (AX)(R8*4), SI
-	MOVQ  largest+32(FP), R12
+	MOVQ  160(DI), R8
+	IMULQ 16(DI), R8
+	MOVQ  largest+32(FP), AX
+	LEAQ  (AX)(R8*4), R12
 	MOVQ  160(DI), R8
 	IMULQ 96(DI), R8
 	MOVQ  p+24(FP), AX
 	LEAQ  (AX)(R8*4), R13
-	MOVQ  norm+40(FP), R14
-	MOVQ  bits+48(FP), R15
+	MOVQ  160(DI), R8
+	IMULQ 16(DI), R8
+	MOVQ  norm+40(FP), AX
+	LEAQ  (AX)(R8*4), R14
 	XORL  BX, BX
 	MOVQ  168(DI), DX
 	SUBQ  $+16, DX
-	JLT   tail15
+	JLT   tail13
 
-loop16:
+loop14:
 	VMOVUPS      (SI)(BX*4), Z0
 	VSUBPS       (R12)(BX*4), Z0, Z0
 	VPBROADCASTD vectorWords<>+12(SB), Z1
@@ -2761,28 +2388,21 @@ loop16:
 	VPSLLD       $+23, Z1, Z1
 	VMULPS       Z1, Z0, Z0
 	VMOVUPS      Z0, (SI)(BX*4)
-	VMOVUPS      (R13)(BX*4), Z1
-	VADDPS       Z0, Z1, Z0
-	VPXORD       Z2, Z2, Z2
-	VCMPPS       $+1, Z0, Z2, K1
-	VPBROADCASTD vectorWords<>+56(SB), Z3
-	VDIVPS       Z0, Z3, Z0
+	VADDPS       (R13)(BX*4), Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VCMPPS       $+1, Z0, Z1, K1
+	VPBROADCASTD vectorWords<>+56(SB), Z2
+	VDIVPS       Z0, Z2, Z0
 	VMOVUPS.Z    Z0, K1, Z0
 	VMOVUPS      Z0, (R14)(BX*4)
-	VMULPS       Z0, Z1, Z0
-	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS      (R15)(BX*4), Z1
-	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z1, K1
-	VMOVUPS.Z    Z0, K1, Z0
-	VMOVUPS      Z0, (R13)(BX*4)
 	ADDQ         $+16, BX
 	CMPQ         BX, DX
-	JLE          loop16
+	JLE          loop14
 
-tail15:
+tail13:
 	MOVQ         168(DI), CX
 	SUBQ         BX, CX
-	JLE          end17
+	JLE          end15
 	MOVL         $-1, AX
 	BZHIL        CX, AX, AX
 	KMOVW        AX, K7
@@ -2818,35 +2438,698 @@ tail15:
 	VMOVUPS      Z0, K7, (SI)(BX*4)
 	VMOVUPS.Z    (R13)(BX*4), K7, Z1
 	VADDPS       Z0, Z1, Z0
-	VPXORD       Z2, Z2, Z2
-	VCMPPS       $+1, Z0, Z2, K1
-	VPBROADCASTD vectorWords<>+56(SB), Z3
-	VDIVPS       Z0, Z3, Z0
+	VPXORD       Z1, Z1, Z1
+	VCMPPS       $+1, Z0, Z1, K1
+	VPBROADCASTD vectorWords<>+56(SB), Z2
+	VDIVPS       Z0, Z2, Z0
 	VMOVUPS.Z    Z0, K1, Z0
 	VMOVUPS      Z0, K7, (R14)(BX*4)
-	VMULPS       Z0, Z1, Z0
-	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS.Z    (R15)(BX*4), K7, Z1
-	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z1, K1
-	VMOVUPS.Z    Z0, K1, Z0
-	VMOVUPS      Z0, K7, (R13)(BX*4)
+
+end15:
+	MOVQ 160(DI), AX
+	INCQ AX
+	MOVQ AX, 160(DI)
+	CMPQ AX, 152(DI)
+	JLT  loop5
+
+end6:
+	MOVQ  136(DI), R8
+	IMULQ 104(DI), R8
+	MOVQ  R8, 152(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 168(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 160(DI)
+	MOVQ  168(DI), AX
+	CMPQ  AX, 160(DI)
+	JGE   end17
+
+loop16:
+	MOVQ         168(DI), R8
+	SHLQ         $+2, R8
+	ADDQ         152(DI), R8
+	MOVQ         R8, 176(DI)
+	MOVQ         168(DI), R8
+	MOVQ         largest+32(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         176(DI), R8
+	MOVQ         largest_+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         168(DI), R8
+	MOVQ         norm+40(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         176(DI), R8
+	MOVQ         norm_+56(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         16(DI), R8
+	ADDQ         168(DI), R8
+	MOVQ         largest+32(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         176(DI), R8
+	ADDQ         $+1, R8
+	MOVQ         largest_+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         16(DI), R8
+	ADDQ         168(DI), R8
+	MOVQ         norm+40(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         176(DI), R8
+	ADDQ         $+1, R8
+	MOVQ         norm_+56(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         16(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         168(DI), R8
+	MOVQ         largest+32(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         176(DI), R8
+	ADDQ         $+2, R8
+	MOVQ         largest_+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         16(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         168(DI), R8
+	MOVQ         norm+40(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         176(DI), R8
+	ADDQ         $+2, R8
+	MOVQ         norm_+56(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         16(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         168(DI), R8
+	MOVQ         largest+32(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         176(DI), R8
+	ADDQ         $+3, R8
+	MOVQ         largest_+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         16(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         168(DI), R8
+	MOVQ         norm+40(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         176(DI), R8
+	ADDQ         $+3, R8
+	MOVQ         norm_+56(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         168(DI), AX
+	INCQ         AX
+	MOVQ         AX, 168(DI)
+	CMPQ         AX, 160(DI)
+	JLT          loop16
 
 end17:
+	MOVQ 64(DI), R8
+	MOVQ 136(DI), R9
+	MOVL R9, R9
+	ADDL R9, R8
+	MOVQ R8, 160(DI)
+	MOVQ $+0, R8
+	MOVQ R8, 176(DI)
+	MOVQ $+4, R8
+	MOVQ R8, 168(DI)
+	MOVQ 176(DI), AX
+	CMPQ AX, 168(DI)
+	JGE  end19
+
+loop18:
+	MOVQ         16(DI), R8
+	MOVQ         R8, 192(DI)
+	MOVQ         176(DI), R8
+	IMULQ        112(DI), R8
+	ADDQ         120(DI), R8
+	MOVQ         R8, AX
+	ANDQ         $+3, AX
+	MOVQ         AX, 208(DI)
+	SHRQ         $+2, R8
+	MOVQ         R8, 200(DI)
+	MOVQ         160(DI), R8
+	MOVL         48(DI), AX
+	MOVL         $0xcd9e8d57, CX
+	MULL         CX
+	XORL         2048(DI), DX
+	XORL         R8, DX
+	XORL         2064(DI), AX
+	MOVQ         AX, 2304(DI)
+	MOVL         56(DI), AX
+	ADDL         $0x000b0000, AX
+	XORL         2056(DI), AX
+	MOVQ         AX, 2240(DI)
+	MOVL         DX, AX
+	MOVL         $0xd2511f53, CX
+	MULL         CX
+	XORL         2072(DI), DX
+	MOVQ         DX, 2368(DI)
+	XORL         2088(DI), AX
+	MOVQ         AX, 2432(DI)
+	VPBROADCASTD 200(DI), Z14
+	VPADDD       vectorWideVectors<>+64(SB), Z14, Z14
+	MOVQ         208(DI), AX
+	ADDQ         AX, 192(DI)
+	MOVQ         bits2+72(FP), SI
+	NEGQ         AX
+	LEAQ         (SI)(AX*4), SI
+	NOTQ         AX
+	MOVQ         AX, 184(DI)
+	XORL         BX, BX
+
+words20:
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z0
+	VMOVSHDUP       Z0, Z1
+	VPXORD.BCST     2240(DI), Z1, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
+	VMOVSHDUP       Z2, Z3
+	VPXORD.BCST     2304(DI), Z3, Z3
+	VPXORD.BCST     2368(DI), Z0, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPXORD.BCST     2432(DI), Z1, Z1
+	VPADDD.BCST     vectorWords<>+116(SB), Z14, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z6
+	VMOVSHDUP       Z6, Z7
+	VPXORD.BCST     2240(DI), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z8
+	VMOVSHDUP       Z8, Z9
+	VPXORD.BCST     2304(DI), Z9, Z9
+	VPXORD.BCST     2368(DI), Z6, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2080(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPXORD.BCST     2432(DI), Z8, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z5, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2096(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2104(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2096(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2104(DI), Z9, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z3
+	VPTERNLOGD.BCST $+150, 2112(DI), Z1, Z3
+	VPSRLQ          $+32, Z2, Z1
+	VPTERNLOGD.BCST $+150, 2120(DI), Z4, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z9
+	VPTERNLOGD.BCST $+150, 2112(DI), Z8, Z9
+	VPSRLQ          $+32, Z5, Z8
+	VPTERNLOGD.BCST $+150, 2120(DI), Z7, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z4
+	VPTERNLOGD.BCST $+150, 2128(DI), Z0, Z4
+	VPSRLQ          $+32, Z3, Z0
+	VPTERNLOGD.BCST $+150, 2136(DI), Z2, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z7
+	VPTERNLOGD.BCST $+150, 2128(DI), Z6, Z7
+	VPSRLQ          $+32, Z9, Z6
+	VPTERNLOGD.BCST $+150, 2136(DI), Z5, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z2
+	VPTERNLOGD.BCST $+150, 2144(DI), Z1, Z2
+	VPSRLQ          $+32, Z4, Z1
+	VPTERNLOGD.BCST $+150, 2152(DI), Z3, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z5
+	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z5
+	VPSRLQ          $+32, Z7, Z8
+	VPTERNLOGD.BCST $+150, 2152(DI), Z9, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z3
+	VPTERNLOGD.BCST $+150, 2160(DI), Z0, Z3
+	VPSRLQ          $+32, Z2, Z0
+	VPTERNLOGD.BCST $+150, 2168(DI), Z4, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z9
+	VPTERNLOGD.BCST $+150, 2160(DI), Z6, Z9
+	VPSRLQ          $+32, Z5, Z6
+	VPTERNLOGD.BCST $+150, 2168(DI), Z7, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPTERNLOGD.BCST $+150, 2184(DI), Z2, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2176(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPTERNLOGD.BCST $+150, 2184(DI), Z5, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2192(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2200(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2200(DI), Z9, Z6
+	KMOVW           vectorWords<>+120(SB), K6
+	VMOVSLDUP       Z1, K6, Z2
+	VMOVSLDUP       Z4, K6, Z0
+	VPUNPCKLQDQ     Z0, Z2, Z10
+	VPUNPCKHQDQ     Z0, Z2, Z11
+	KMOVW           vectorWords<>+120(SB), K6
+	VMOVSLDUP       Z8, K6, Z5
+	VMOVSLDUP       Z7, K6, Z6
+	VPUNPCKLQDQ     Z6, Z5, Z12
+	VPUNPCKHQDQ     Z6, Z5, Z13
+	LEAQ            (BX), AX
+	VPBROADCASTD    AX, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
+	VPCMPD.BCST     $+6, 184(DI), Z0, K7
+	VPCMPD.BCST     $+1, 192(DI), Z0, K7, K6
+	VMOVUPS         Z10, K6, (SI)(BX*4)
+	LEAQ            16(BX), AX
+	VPBROADCASTD    AX, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
+	VPCMPD.BCST     $+6, 184(DI), Z0, K7
+	VPCMPD.BCST     $+1, 192(DI), Z0, K7, K6
+	VMOVUPS         Z11, K6, 64(SI)(BX*4)
+	LEAQ            32(BX), AX
+	VPBROADCASTD    AX, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
+	VPCMPD.BCST     $+6, 184(DI), Z0, K7
+	VPCMPD.BCST     $+1, 192(DI), Z0, K7, K6
+	VMOVUPS         Z12, K6, 128(SI)(BX*4)
+	LEAQ            48(BX), AX
+	VPBROADCASTD    AX, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
+	VPCMPD.BCST     $+6, 184(DI), Z0, K7
+	VPCMPD.BCST     $+1, 192(DI), Z0, K7, K6
+	VMOVUPS         Z13, K6, 192(SI)(BX*4)
+	ADDQ            $+64, BX
+	CMPQ            BX, 192(DI)
+	JLT             words20
+	MOVQ            16(DI), R8
+	MOVQ            R8, 184(DI)
+	MOVQ            176(DI), R8
+	IMULQ           112(DI), R8
+	MOVQ            R8, AX
+	ANDQ            $+3, AX
+	MOVQ            AX, 200(DI)
+	SHRQ            $+2, R8
+	MOVQ            R8, 192(DI)
+	MOVQ            160(DI), R8
+	MOVL            48(DI), AX
+	MOVL            $0xcd9e8d57, CX
+	MULL            CX
+	XORL            2048(DI), DX
+	XORL            R8, DX
+	XORL            2064(DI), AX
+	MOVQ            AX, 2304(DI)
+	MOVL            56(DI), AX
+	ADDL            $0x000b0000, AX
+	XORL            2056(DI), AX
+	MOVQ            AX, 2240(DI)
+	MOVL            DX, AX
+	MOVL            $0xd2511f53, CX
+	MULL            CX
+	XORL            2072(DI), DX
+	MOVQ            DX, 2368(DI)
+	XORL            2088(DI), AX
+	MOVQ            AX, 2432(DI)
+	MOVQ            176(DI), R8
+	IMULQ           96(DI), R8
+	MOVQ            p+24(FP), AX
+	LEAQ            (AX)(R8*4), SI
+	MOVQ            176(DI), R8
+	IMULQ           16(DI), R8
+	MOVQ            norm+40(FP), AX
+	LEAQ            (AX)(R8*4), R12
+	VPBROADCASTD    192(DI), Z27
+	VPADDD          vectorWideVectors<>+64(SB), Z27, Z27
+	XORL            BX, BX
+	MOVQ            184(DI), DX
+	SUBQ            $+64, DX
+	JLT             tail21
+
+loop22:
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
+	VMOVSHDUP       Z0, Z1
+	VPXORD.BCST     2240(DI), Z1, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
+	VMOVSHDUP       Z2, Z3
+	VPXORD.BCST     2304(DI), Z3, Z3
+	VPXORD.BCST     2368(DI), Z0, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPXORD.BCST     2432(DI), Z1, Z1
+	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z6
+	VMOVSHDUP       Z6, Z7
+	VPXORD.BCST     2240(DI), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z8
+	VMOVSHDUP       Z8, Z9
+	VPXORD.BCST     2304(DI), Z9, Z9
+	VPXORD.BCST     2368(DI), Z6, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2080(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPXORD.BCST     2432(DI), Z8, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z5, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2096(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2104(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2096(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2104(DI), Z9, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z3
+	VPTERNLOGD.BCST $+150, 2112(DI), Z1, Z3
+	VPSRLQ          $+32, Z2, Z1
+	VPTERNLOGD.BCST $+150, 2120(DI), Z4, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z9
+	VPTERNLOGD.BCST $+150, 2112(DI), Z8, Z9
+	VPSRLQ          $+32, Z5, Z8
+	VPTERNLOGD.BCST $+150, 2120(DI), Z7, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z4
+	VPTERNLOGD.BCST $+150, 2128(DI), Z0, Z4
+	VPSRLQ          $+32, Z3, Z0
+	VPTERNLOGD.BCST $+150, 2136(DI), Z2, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z7
+	VPTERNLOGD.BCST $+150, 2128(DI), Z6, Z7
+	VPSRLQ          $+32, Z9, Z6
+	VPTERNLOGD.BCST $+150, 2136(DI), Z5, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z2
+	VPTERNLOGD.BCST $+150, 2144(DI), Z1, Z2
+	VPSRLQ          $+32, Z4, Z1
+	VPTERNLOGD.BCST $+150, 2152(DI), Z3, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z5
+	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z5
+	VPSRLQ          $+32, Z7, Z8
+	VPTERNLOGD.BCST $+150, 2152(DI), Z9, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z3
+	VPTERNLOGD.BCST $+150, 2160(DI), Z0, Z3
+	VPSRLQ          $+32, Z2, Z0
+	VPTERNLOGD.BCST $+150, 2168(DI), Z4, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z9
+	VPTERNLOGD.BCST $+150, 2160(DI), Z6, Z9
+	VPSRLQ          $+32, Z5, Z6
+	VPTERNLOGD.BCST $+150, 2168(DI), Z7, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPTERNLOGD.BCST $+150, 2184(DI), Z2, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2176(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPTERNLOGD.BCST $+150, 2184(DI), Z5, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2192(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2200(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2200(DI), Z9, Z6
+	KMOVW           vectorWords<>+120(SB), K6
+	VMOVSLDUP       Z1, K6, Z2
+	VMOVSLDUP       Z4, K6, Z0
+	VPUNPCKLQDQ     Z0, Z2, Z28
+	VPUNPCKHQDQ     Z0, Z2, Z29
+	KMOVW           vectorWords<>+120(SB), K6
+	VMOVSLDUP       Z8, K6, Z5
+	VMOVSLDUP       Z7, K6, Z6
+	VPUNPCKLQDQ     Z6, Z5, Z30
+	VPUNPCKHQDQ     Z6, Z5, Z31
+	VMOVUPS         (SI)(BX*4), Z0
+	VMULPS          (R12)(BX*4), Z0, Z0
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
+	VMOVUPS.Z       Z0, K1, Z0
+	VMOVUPS         Z0, (SI)(BX*4)
+	VMOVUPS         64(SI)(BX*4), Z0
+	VMULPS          64(R12)(BX*4), Z0, Z0
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
+	VMOVUPS.Z       Z0, K1, Z0
+	VMOVUPS         Z0, 64(SI)(BX*4)
+	VMOVUPS         128(SI)(BX*4), Z0
+	VMULPS          128(R12)(BX*4), Z0, Z0
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
+	VMOVUPS.Z       Z0, K1, Z0
+	VMOVUPS         Z0, 128(SI)(BX*4)
+	VMOVUPS         192(SI)(BX*4), Z0
+	VMULPS          192(R12)(BX*4), Z0, Z0
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
+	VMOVUPS.Z       Z0, K1, Z0
+	VMOVUPS         Z0, 192(SI)(BX*4)
+	ADDQ            $+64, BX
+	CMPQ            BX, DX
+	JLE             loop22
+
+tail21:
+	MOVQ            184(DI), CX
+	SUBQ            BX, CX
+	JLE             end23
+	MOVL            $-1, AX
+	BZHIL           CX, AX, AX
+	KMOVW           AX, K7
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
+	VMOVSHDUP       Z0, Z1
+	VPXORD.BCST     2240(DI), Z1, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
+	VMOVSHDUP       Z2, Z3
+	VPXORD.BCST     2304(DI), Z3, Z3
+	VPXORD.BCST     2368(DI), Z0, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPXORD.BCST     2432(DI), Z1, Z1
+	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z6
+	VMOVSHDUP       Z6, Z7
+	VPXORD.BCST     2240(DI), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z8
+	VMOVSHDUP       Z8, Z9
+	VPXORD.BCST     2304(DI), Z9, Z9
+	VPXORD.BCST     2368(DI), Z6, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2080(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPXORD.BCST     2432(DI), Z8, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z5, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2096(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2104(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2096(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2104(DI), Z9, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z3
+	VPTERNLOGD.BCST $+150, 2112(DI), Z1, Z3
+	VPSRLQ          $+32, Z2, Z1
+	VPTERNLOGD.BCST $+150, 2120(DI), Z4, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z9
+	VPTERNLOGD.BCST $+150, 2112(DI), Z8, Z9
+	VPSRLQ          $+32, Z5, Z8
+	VPTERNLOGD.BCST $+150, 2120(DI), Z7, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z4
+	VPTERNLOGD.BCST $+150, 2128(DI), Z0, Z4
+	VPSRLQ          $+32, Z3, Z0
+	VPTERNLOGD.BCST $+150, 2136(DI), Z2, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z7
+	VPTERNLOGD.BCST $+150, 2128(DI), Z6, Z7
+	VPSRLQ          $+32, Z9, Z6
+	VPTERNLOGD.BCST $+150, 2136(DI), Z5, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z2
+	VPTERNLOGD.BCST $+150, 2144(DI), Z1, Z2
+	VPSRLQ          $+32, Z4, Z1
+	VPTERNLOGD.BCST $+150, 2152(DI), Z3, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z5
+	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z5
+	VPSRLQ          $+32, Z7, Z8
+	VPTERNLOGD.BCST $+150, 2152(DI), Z9, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z3
+	VPTERNLOGD.BCST $+150, 2160(DI), Z0, Z3
+	VPSRLQ          $+32, Z2, Z0
+	VPTERNLOGD.BCST $+150, 2168(DI), Z4, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z9
+	VPTERNLOGD.BCST $+150, 2160(DI), Z6, Z9
+	VPSRLQ          $+32, Z5, Z6
+	VPTERNLOGD.BCST $+150, 2168(DI), Z7, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPTERNLOGD.BCST $+150, 2184(DI), Z2, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2176(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPTERNLOGD.BCST $+150, 2184(DI), Z5, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2192(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2200(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2200(DI), Z9, Z6
+	KMOVW           vectorWords<>+120(SB), K6
+	VMOVSLDUP       Z1, K6, Z2
+	VMOVSLDUP       Z4, K6, Z0
+	VPUNPCKLQDQ     Z0, Z2, Z28
+	VPUNPCKHQDQ     Z0, Z2, Z29
+	KMOVW           vectorWords<>+120(SB), K6
+	VMOVSLDUP       Z8, K6, Z5
+	VMOVSLDUP       Z7, K6, Z6
+	VPUNPCKLQDQ     Z6, Z5, Z30
+	VPUNPCKHQDQ     Z6, Z5, Z31
+	VMOVUPS.Z       (SI)(BX*4), K7, Z0
+	VMOVUPS.Z       (R12)(BX*4), K7, Z1
+	VMULPS          Z1, Z0, Z0
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
+	VMOVUPS.Z       Z0, K1, Z0
+	VMOVUPS         Z0, K7, (SI)(BX*4)
+	SUBQ            $+16, CX
+	JLE             end23
+	MOVL            $-1, AX
+	BZHIL           CX, AX, AX
+	KMOVW           AX, K7
+	VMOVUPS.Z       64(SI)(BX*4), K7, Z0
+	VMOVUPS.Z       64(R12)(BX*4), K7, Z1
+	VMULPS          Z1, Z0, Z0
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
+	VMOVUPS.Z       Z0, K1, Z0
+	VMOVUPS         Z0, K7, 64(SI)(BX*4)
+	SUBQ            $+16, CX
+	JLE             end23
+	MOVL            $-1, AX
+	BZHIL           CX, AX, AX
+	KMOVW           AX, K7
+	VMOVUPS.Z       128(SI)(BX*4), K7, Z0
+	VMOVUPS.Z       128(R12)(BX*4), K7, Z1
+	VMULPS          Z1, Z0, Z0
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
+	VMOVUPS.Z       Z0, K1, Z0
+	VMOVUPS         Z0, K7, 128(SI)(BX*4)
+	SUBQ            $+16, CX
+	JLE             end23
+	MOVL            $-1, AX
+	BZHIL           CX, AX, AX
+	KMOVW           AX, K7
+	VMOVUPS.Z       192(SI)(BX*4), K7, Z0
+	VMOVUPS.Z       192(R12)(BX*4), K7, Z1
+	VMULPS          Z1, Z0, Z0
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
+	VMOVUPS.Z       Z0, K1, Z0
+	VMOVUPS         Z0, K7, 192(SI)(BX*4)
+
+end23:
 	MOVQ  16(DI), R8
-	MOVQ  R8, 168(DI)
-	MOVQ  bits2+56(FP), SI
-	MOVQ  160(DI), R8
+	MOVQ  R8, 184(DI)
+	MOVQ  bits2+72(FP), SI
+	MOVQ  176(DI), R8
 	IMULQ 96(DI), R8
 	ADDQ  16(DI), R8
 	MOVQ  p+24(FP), AX
 	LEAQ  (AX)(R8*4), R12
-	MOVQ  norm+40(FP), R13
+	MOVQ  176(DI), R8
+	IMULQ 16(DI), R8
+	MOVQ  norm+40(FP), AX
+	LEAQ  (AX)(R8*4), R13
 	XORL  BX, BX
-	MOVQ  168(DI), DX
+	MOVQ  184(DI), DX
 	SUBQ  $+16, DX
-	JLT   tail18
+	JLT   tail24
 
-loop19:
+loop25:
 	VMOVUPS      (R12)(BX*4), Z0
 	VMULPS       (R13)(BX*4), Z0, Z0
 	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z0
@@ -2856,12 +3139,12 @@ loop19:
 	VMOVUPS      Z0, (R12)(BX*4)
 	ADDQ         $+16, BX
 	CMPQ         BX, DX
-	JLE          loop19
+	JLE          loop25
 
-tail18:
-	MOVQ         168(DI), CX
+tail24:
+	MOVQ         184(DI), CX
 	SUBQ         BX, CX
-	JLE          end20
+	JLE          end26
 	MOVL         $-1, AX
 	BZHIL        CX, AX, AX
 	KMOVW        AX, K7
@@ -2874,80 +3157,80 @@ tail18:
 	VMOVUPS.Z    Z0, K1, Z0
 	VMOVUPS      Z0, K7, (R12)(BX*4)
 
-end20:
-	MOVQ 160(DI), AX
+end26:
+	MOVQ 176(DI), AX
 	INCQ AX
-	MOVQ AX, 160(DI)
-	CMPQ AX, 152(DI)
-	JLT  loop5
+	MOVQ AX, 176(DI)
+	CMPQ AX, 168(DI)
+	JLT  loop18
 
-end6:
-	MOVQ  128(DI), R8
+end19:
+	MOVQ  136(DI), R8
 	IMULQ 88(DI), R8
-	MOVQ  R8, 152(DI)
-	MOVQ  $+0, R8
 	MOVQ  R8, 168(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 184(DI)
 	MOVQ  16(DI), R8
-	MOVQ  R8, 160(DI)
-	MOVQ  168(DI), AX
-	CMPQ  AX, 160(DI)
-	JGE   end22
+	MOVQ  R8, 176(DI)
+	MOVQ  184(DI), AX
+	CMPQ  AX, 176(DI)
+	JGE   end28
 
-loop21:
-	MOVQ         168(DI), R8
+loop27:
+	MOVQ         184(DI), R8
 	ADDQ         72(DI), R8
 	CMPQ         R8, 80(DI)
 	CMOVQGT      80(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 176(DI)
+	MOVQ         R8, 192(DI)
 	MOVQ         24(DI), R8
-	ADDQ         168(DI), R8
+	ADDQ         184(DI), R8
 	CMPQ         R8, 80(DI)
 	CMOVQGT      80(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 184(DI)
-	MOVQ         168(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         152(DI), R8
-	MOVQ         R8, 192(DI)
-	MOVQ         176(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         152(DI), R8
 	MOVQ         R8, 200(DI)
-	MOVQ         168(DI), R8
-	ADDQ         16(DI), R8
-	MOVQ         R8, 208(DI)
 	MOVQ         184(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         152(DI), R8
+	ADDQ         168(DI), R8
+	MOVQ         R8, 208(DI)
+	MOVQ         192(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         168(DI), R8
 	MOVQ         R8, 216(DI)
-	MOVQ         168(DI), R8
+	MOVQ         184(DI), R8
+	ADDQ         16(DI), R8
+	MOVQ         R8, 224(DI)
+	MOVQ         200(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         168(DI), R8
+	MOVQ         R8, 232(DI)
+	MOVQ         184(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2240(DI)
-	MOVQ         208(DI), R8
+	MOVQ         224(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2304(DI)
-	MOVQ         168(DI), R8
+	MOVQ         184(DI), R8
 	ADDQ         96(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2368(DI)
 	MOVQ         96(DI), R8
-	ADDQ         208(DI), R8
+	ADDQ         224(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2432(DI)
-	MOVQ         168(DI), R8
+	MOVQ         184(DI), R8
 	MOVQ         96(DI), R9
 	SHLQ         $+1, R9
 	ADDQ         R9, R8
@@ -2957,12 +3240,12 @@ loop21:
 	VMOVUPS      Z1, 2496(DI)
 	MOVQ         96(DI), R8
 	SHLQ         $+1, R8
-	ADDQ         208(DI), R8
+	ADDQ         224(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2560(DI)
-	MOVQ         168(DI), R8
+	MOVQ         184(DI), R8
 	MOVQ         96(DI), R9
 	IMULQ        $+3, R9
 	ADDQ         R9, R8
@@ -2972,19 +3255,19 @@ loop21:
 	VMOVUPS      Z1, 2624(DI)
 	MOVQ         96(DI), R8
 	IMULQ        $+3, R8
-	ADDQ         208(DI), R8
+	ADDQ         224(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2688(DI)
-	MOVQ         200(DI), R8
-	MOVQ         v+72(FP), AX
-	LEAQ         (AX)(R8*4), SI
 	MOVQ         216(DI), R8
-	MOVQ         v+72(FP), AX
+	MOVQ         v+88(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         232(DI), R8
+	MOVQ         v+88(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         192(DI), R8
-	MOVQ         y+64(FP), AX
+	MOVQ         208(DI), R8
+	MOVQ         y+80(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VMOVUPS      2240(DI), Z0
 	VMULPS       (SI), Z0, Z0
@@ -3014,43 +3297,43 @@ loop21:
 	VADDPS       Z1, Z0, Z0
 	VADDPS.BCST  vectorWords<>+4(SB), Z0, Z0
 	VMOVUPS      Z0, 192(R13)
-	MOVQ         168(DI), AX
+	MOVQ         184(DI), AX
 	INCQ         AX
-	MOVQ         AX, 168(DI)
-	CMPQ         AX, 160(DI)
-	JLT          loop21
+	MOVQ         AX, 184(DI)
+	CMPQ         AX, 176(DI)
+	JLT          loop27
 
-end22:
-	MOVQ 128(DI), AX
+end28:
+	MOVQ 136(DI), AX
 	INCQ AX
-	MOVQ AX, 128(DI)
-	CMPQ AX, 120(DI)
+	MOVQ AX, 136(DI)
+	CMPQ AX, 128(DI)
 	JLT  loop1
 
 end2:
 	VZEROUPPER
 	RET
 
-// func attention64Window2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·attention64Window2DropoutVector1AVX2(SB), NOSPLIT, $0-140
+// func attention64Window2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, largest_ *float32, norm_ *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·attention64Window2DropoutVector1AVX2(SB), NOSPLIT, $0-156
 	MOVQ         frame+0(FP), DI
-	MOVQ         b_from+80(FP), AX
+	MOVQ         b_from+96(FP), AX
 	MOVQ         AX, (DI)
-	MOVQ         b_to+88(FP), AX
+	MOVQ         b_to+104(FP), AX
 	MOVQ         AX, 8(DI)
-	MOVQ         T+96(FP), AX
+	MOVQ         T+112(FP), AX
 	MOVQ         AX, 16(DI)
-	MOVQ         P+104(FP), AX
+	MOVQ         P+120(FP), AX
 	MOVQ         AX, 24(DI)
-	MOVL         seed0+112(FP), AX
+	MOVL         seed0+128(FP), AX
 	MOVQ         AX, 32(DI)
-	MOVL         seed1+116(FP), AX
+	MOVL         seed1+132(FP), AX
 	MOVQ         AX, 40(DI)
-	MOVL         step+120(FP), AX
+	MOVL         step+136(FP), AX
 	MOVQ         AX, 48(DI)
-	MOVQ         layer+128(FP), AX
+	MOVQ         layer+144(FP), AX
 	MOVQ         AX, 56(DI)
-	MOVL         example+136(FP), AX
+	MOVL         example+152(FP), AX
 	MOVQ         AX, 64(DI)
 	MOVQ         32(DI), AX
 	VMOVD        AX, X0
@@ -3147,13 +3430,7 @@ TEXT ·attention64Window2DropoutVector1AVX2(SB), NOSPLIT, $0-140
 	SHLQ         $+1, R8
 	MOVQ         R8, 96(DI)
 	MOVQ         16(DI), R8
-	ADDQ         $+3, R8
-	MOVQ         R8, AX
-	SARQ         $+63, AX
-	ANDQ         $+3, AX
-	ADDQ         AX, R8
-	SARQ         $+2, R8
-	SHLQ         $+3, R8
+	SHLQ         $+2, R8
 	MOVQ         R8, 104(DI)
 	MOVQ         16(DI), R8
 	ADDQ         $+3, R8
@@ -3162,67 +3439,76 @@ TEXT ·attention64Window2DropoutVector1AVX2(SB), NOSPLIT, $0-140
 	ANDQ         $+3, AX
 	ADDQ         AX, R8
 	SARQ         $+2, R8
-	SHLQ         $+2, R8
+	SHLQ         $+3, R8
 	MOVQ         R8, 112(DI)
-	MOVQ         (DI), R8
-	MOVQ         R8, 128(DI)
-	MOVQ         8(DI), R8
+	MOVQ         16(DI), R8
+	ADDQ         $+3, R8
+	MOVQ         R8, AX
+	SARQ         $+63, AX
+	ANDQ         $+3, AX
+	ADDQ         AX, R8
+	SARQ         $+2, R8
+	SHLQ         $+2, R8
 	MOVQ         R8, 120(DI)
-	MOVQ         128(DI), AX
-	CMPQ         AX, 120(DI)
+	MOVQ         (DI), R8
+	MOVQ         R8, 136(DI)
+	MOVQ         8(DI), R8
+	MOVQ         R8, 128(DI)
+	MOVQ         136(DI), AX
+	CMPQ         AX, 128(DI)
 	JGE          end2
 
 loop1:
-	MOVQ  128(DI), R8
+	MOVQ  136(DI), R8
 	IMULQ 88(DI), R8
-	MOVQ  R8, 136(DI)
-	MOVQ  $+0, R8
-	MOVQ  R8, 152(DI)
-	MOVQ  16(DI), R8
 	MOVQ  R8, 144(DI)
-	MOVQ  152(DI), AX
-	CMPQ  AX, 144(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 160(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 152(DI)
+	MOVQ  160(DI), AX
+	CMPQ  AX, 152(DI)
 	JGE   end4
 
 loop3:
-	MOVQ         152(DI), R8
+	MOVQ         160(DI), R8
 	ADDQ         72(DI), R8
 	CMPQ         R8, 80(DI)
 	CMOVQGT      80(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 160(DI)
+	MOVQ         R8, 168(DI)
 	MOVQ         24(DI), R8
-	ADDQ         152(DI), R8
+	ADDQ         160(DI), R8
 	CMPQ         R8, 80(DI)
 	CMOVQGT      80(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 168(DI)
-	MOVQ         152(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         136(DI), R8
 	MOVQ         R8, 176(DI)
 	MOVQ         160(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         136(DI), R8
+	ADDQ         144(DI), R8
 	MOVQ         R8, 184(DI)
 	MOVQ         168(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         136(DI), R8
+	ADDQ         144(DI), R8
 	MOVQ         R8, 192(DI)
-	MOVQ         152(DI), R8
-	ADDQ         16(DI), R8
-	MOVQ         R8, 200(DI)
 	MOVQ         176(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         144(DI), R8
+	MOVQ         R8, 200(DI)
+	MOVQ         160(DI), R8
+	ADDQ         16(DI), R8
+	MOVQ         R8, 208(DI)
+	MOVQ         184(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         184(DI), R8
+	MOVQ         192(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         192(DI), R8
+	MOVQ         200(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VPXOR        Y13, Y13, Y13
@@ -3339,29 +3625,29 @@ loop3:
 	VMOVUPS      Y0, 3136(DI)
 	VMOVUPS      2688(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         152(DI), R8
+	MOVQ         160(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2752(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         200(DI), R8
+	MOVQ         208(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2816(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         152(DI), R8
+	MOVQ         160(DI), R8
 	ADDQ         96(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2880(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         96(DI), R8
-	ADDQ         200(DI), R8
+	ADDQ         208(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2944(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         152(DI), R8
+	MOVQ         160(DI), R8
 	MOVQ         96(DI), R9
 	SHLQ         $+1, R9
 	ADDQ         R9, R8
@@ -3371,12 +3657,12 @@ loop3:
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         96(DI), R8
 	SHLQ         $+1, R8
-	ADDQ         200(DI), R8
+	ADDQ         208(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      3072(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         152(DI), R8
+	MOVQ         160(DI), R8
 	MOVQ         96(DI), R9
 	IMULQ        $+3, R9
 	ADDQ         R9, R8
@@ -3386,21 +3672,16 @@ loop3:
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         96(DI), R8
 	IMULQ        $+3, R8
-	ADDQ         200(DI), R8
+	ADDQ         208(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         152(DI), AX
+	MOVQ         160(DI), AX
 	INCQ         AX
-	MOVQ         AX, 152(DI)
-	CMPQ         AX, 144(DI)
+	MOVQ         AX, 160(DI)
+	CMPQ         AX, 152(DI)
 	JLT          loop3
 
 end4:
-	MOVQ 64(DI), R8
-	MOVQ 128(DI), R9
-	MOVL R9, R9
-	ADDL R9, R8
-	MOVQ R8, 144(DI)
 	MOVQ $+0, R8
 	MOVQ R8, 160(DI)
 	MOVQ $+4, R8
@@ -3410,315 +3691,18 @@ end4:
 	JGE  end6
 
 loop5:
-	MOVQ         16(DI), R8
-	MOVQ         R8, 176(DI)
-	MOVQ         160(DI), R8
-	IMULQ        104(DI), R8
-	MOVQ         R8, AX
-	ANDQ         $+3, AX
-	MOVQ         AX, 192(DI)
-	SHRQ         $+2, R8
-	MOVQ         R8, 184(DI)
-	MOVQ         144(DI), R8
-	MOVL         48(DI), AX
-	MOVL         $0xcd9e8d57, CX
-	MULL         CX
-	XORL         2048(DI), DX
-	XORL         R8, DX
-	XORL         2112(DI), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VMOVUPS      Y0, 2752(DI)
-	MOVL         56(DI), AX
-	ADDL         $0x000b0000, AX
-	XORL         2080(DI), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VMOVUPS      Y0, 2688(DI)
-	MOVL         DX, AX
-	MOVL         $0xd2511f53, CX
-	MULL         CX
-	XORL         2144(DI), DX
-	VMOVD        DX, X0
-	VPBROADCASTD X0, Y0
-	VMOVUPS      Y0, 2816(DI)
-	XORL         2208(DI), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VMOVUPS      Y0, 2880(DI)
-	VPBROADCASTD 184(DI), Y7
-	VPADDD       vectorVectors<>+992(SB), Y7, Y7
-	MOVQ         192(DI), AX
-	ADDQ         AX, 176(DI)
-	MOVQ         bits+48(FP), SI
-	NEGQ         AX
-	LEAQ         (SI)(AX*4), SI
-	NOTQ         AX
-	MOVQ         AX, 168(DI)
-	XORL         BX, BX
+	MOVQ  16(DI), R8
+	MOVQ  R8, 168(DI)
+	MOVQ  160(DI), R8
+	IMULQ 96(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	XORL  BX, BX
+	MOVQ  168(DI), DX
+	SUBQ  $+8, DX
+	JLT   tail7
 
-words7:
-	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y0
-	VMOVSHDUP    Y0, Y1
-	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
-	VMOVSHDUP    Y2, Y3
-	VPXOR        2752(DI), Y3, Y3
-	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
-	VMOVSHDUP    Y0, Y4
-	VPXOR        Y2, Y4, Y4
-	VPXOR        2176(DI), Y4, Y4
-	VPSRLQ       $+32, Y3, Y1
-	VPXOR        2880(DI), Y1, Y1
-	VPADDD       vectorVectors<>+1024(SB), Y7, Y7
-	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
-	VMOVSHDUP    Y1, Y2
-	VPXOR        Y0, Y2, Y2
-	VPXOR        2240(DI), Y2, Y2
-	VPSRLQ       $+32, Y4, Y0
-	VPXOR        Y3, Y0, Y0
-	VPXOR        2272(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y2
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
-	VMOVSHDUP    Y0, Y3
-	VPXOR        Y1, Y3, Y3
-	VPXOR        2304(DI), Y3, Y3
-	VPSRLQ       $+32, Y2, Y1
-	VPXOR        Y4, Y1, Y1
-	VPXOR        2336(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
-	VMOVSHDUP    Y1, Y4
-	VPXOR        Y0, Y4, Y4
-	VPXOR        2368(DI), Y4, Y4
-	VPSRLQ       $+32, Y3, Y0
-	VPXOR        Y2, Y0, Y0
-	VPXOR        2400(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
-	VMOVSHDUP    Y0, Y2
-	VPXOR        Y1, Y2, Y2
-	VPXOR        2432(DI), Y2, Y2
-	VPSRLQ       $+32, Y4, Y1
-	VPXOR        Y3, Y1, Y1
-	VPXOR        2464(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y2
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
-	VMOVSHDUP    Y1, Y3
-	VPXOR        Y0, Y3, Y3
-	VPXOR        2496(DI), Y3, Y3
-	VPSRLQ       $+32, Y2, Y0
-	VPXOR        Y4, Y0, Y0
-	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
-	VMOVSHDUP    Y0, Y4
-	VPXOR        Y1, Y4, Y4
-	VPXOR        2560(DI), Y4, Y4
-	VPSRLQ       $+32, Y3, Y1
-	VPXOR        Y2, Y1, Y1
-	VPXOR        2592(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
-	VMOVSHDUP    Y1, Y2
-	VPXOR        Y0, Y2, Y2
-	VPXOR        2624(DI), Y2, Y2
-	VPSRLQ       $+32, Y4, Y0
-	VPXOR        Y3, Y0, Y0
-	VPXOR        2656(DI), Y0, Y0
-	VPSLLQ       $+32, Y1, Y1
-	VPBLENDD     $+170, Y1, Y2, Y2
-	VPSLLQ       $+32, Y4, Y4
-	VPBLENDD     $+170, Y4, Y0, Y0
-	VPUNPCKLQDQ  Y0, Y2, Y5
-	VPUNPCKHQDQ  Y0, Y2, Y6
-	LEAQ         (BX), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 168(DI), Y1
-	VPCMPGTD     Y1, Y0, Y1
-	VPBROADCASTD 176(DI), Y2
-	VPCMPGTD     Y0, Y2, Y2
-	VPAND        Y1, Y2, Y1
-	VMASKMOVPS   Y5, Y1, (SI)(BX*4)
-	LEAQ         8(BX), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 168(DI), Y1
-	VPCMPGTD     Y1, Y0, Y1
-	VPBROADCASTD 176(DI), Y2
-	VPCMPGTD     Y0, Y2, Y2
-	VPAND        Y1, Y2, Y1
-	VMASKMOVPS   Y6, Y1, 32(SI)(BX*4)
-	ADDQ         $+16, BX
-	CMPQ         BX, 176(DI)
-	JLT          words7
-	MOVQ         16(DI), R8
-	MOVQ         R8, 176(DI)
-	MOVQ         160(DI), R8
-	IMULQ        104(DI), R8
-	ADDQ         112(DI), R8
-	MOVQ         R8, AX
-	ANDQ         $+3, AX
-	MOVQ         AX, 192(DI)
-	SHRQ         $+2, R8
-	MOVQ         R8, 184(DI)
-	MOVQ         144(DI), R8
-	MOVL         48(DI), AX
-	MOVL         $0xcd9e8d57, CX
-	MULL         CX
-	XORL         2048(DI), DX
-	XORL         R8, DX
-	XORL         2112(DI), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VMOVUPS      Y0, 2752(DI)
-	MOVL         56(DI), AX
-	ADDL         $0x000b0000, AX
-	XORL         2080(DI), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VMOVUPS      Y0, 2688(DI)
-	MOVL         DX, AX
-	MOVL         $0xd2511f53, CX
-	MULL         CX
-	XORL         2144(DI), DX
-	VMOVD        DX, X0
-	VPBROADCASTD X0, Y0
-	VMOVUPS      Y0, 2816(DI)
-	XORL         2208(DI), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VMOVUPS      Y0, 2880(DI)
-	VPBROADCASTD 184(DI), Y7
-	VPADDD       vectorVectors<>+992(SB), Y7, Y7
-	MOVQ         192(DI), AX
-	ADDQ         AX, 176(DI)
-	MOVQ         bits2+56(FP), SI
-	NEGQ         AX
-	LEAQ         (SI)(AX*4), SI
-	NOTQ         AX
-	MOVQ         AX, 168(DI)
-	XORL         BX, BX
-
-words8:
-	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y0
-	VMOVSHDUP    Y0, Y1
-	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
-	VMOVSHDUP    Y2, Y3
-	VPXOR        2752(DI), Y3, Y3
-	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
-	VMOVSHDUP    Y0, Y4
-	VPXOR        Y2, Y4, Y4
-	VPXOR        2176(DI), Y4, Y4
-	VPSRLQ       $+32, Y3, Y1
-	VPXOR        2880(DI), Y1, Y1
-	VPADDD       vectorVectors<>+1024(SB), Y7, Y7
-	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
-	VMOVSHDUP    Y1, Y2
-	VPXOR        Y0, Y2, Y2
-	VPXOR        2240(DI), Y2, Y2
-	VPSRLQ       $+32, Y4, Y0
-	VPXOR        Y3, Y0, Y0
-	VPXOR        2272(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y2
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
-	VMOVSHDUP    Y0, Y3
-	VPXOR        Y1, Y3, Y3
-	VPXOR        2304(DI), Y3, Y3
-	VPSRLQ       $+32, Y2, Y1
-	VPXOR        Y4, Y1, Y1
-	VPXOR        2336(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
-	VMOVSHDUP    Y1, Y4
-	VPXOR        Y0, Y4, Y4
-	VPXOR        2368(DI), Y4, Y4
-	VPSRLQ       $+32, Y3, Y0
-	VPXOR        Y2, Y0, Y0
-	VPXOR        2400(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
-	VMOVSHDUP    Y0, Y2
-	VPXOR        Y1, Y2, Y2
-	VPXOR        2432(DI), Y2, Y2
-	VPSRLQ       $+32, Y4, Y1
-	VPXOR        Y3, Y1, Y1
-	VPXOR        2464(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y2
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
-	VMOVSHDUP    Y1, Y3
-	VPXOR        Y0, Y3, Y3
-	VPXOR        2496(DI), Y3, Y3
-	VPSRLQ       $+32, Y2, Y0
-	VPXOR        Y4, Y0, Y0
-	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
-	VMOVSHDUP    Y0, Y4
-	VPXOR        Y1, Y4, Y4
-	VPXOR        2560(DI), Y4, Y4
-	VPSRLQ       $+32, Y3, Y1
-	VPXOR        Y2, Y1, Y1
-	VPXOR        2592(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
-	VMOVSHDUP    Y1, Y2
-	VPXOR        Y0, Y2, Y2
-	VPXOR        2624(DI), Y2, Y2
-	VPSRLQ       $+32, Y4, Y0
-	VPXOR        Y3, Y0, Y0
-	VPXOR        2656(DI), Y0, Y0
-	VPSLLQ       $+32, Y1, Y1
-	VPBLENDD     $+170, Y1, Y2, Y2
-	VPSLLQ       $+32, Y4, Y4
-	VPBLENDD     $+170, Y4, Y0, Y0
-	VPUNPCKLQDQ  Y0, Y2, Y5
-	VPUNPCKHQDQ  Y0, Y2, Y6
-	LEAQ         (BX), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 168(DI), Y1
-	VPCMPGTD     Y1, Y0, Y1
-	VPBROADCASTD 176(DI), Y2
-	VPCMPGTD     Y0, Y2, Y2
-	VPAND        Y1, Y2, Y1
-	VMASKMOVPS   Y5, Y1, (SI)(BX*4)
-	LEAQ         8(BX), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 168(DI), Y1
-	VPCMPGTD     Y1, Y0, Y1
-	VPBROADCASTD 176(DI), Y2
-	VPCMPGTD     Y0, Y2, Y2
-	VPAND        Y1, Y2, Y1
-	VMASKMOVPS   Y6, Y1, 32(SI)(BX*4)
-	ADDQ         $+16, BX
-	CMPQ         BX, 176(DI)
-	JLT          words8
-	MOVQ         16(DI), R8
-	MOVQ         R8, 168(DI)
-	MOVQ         160(DI), R8
-	IMULQ        96(DI), R8
-	MOVQ         p+24(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	XORL         BX, BX
-	MOVQ         168(DI), DX
-	SUBQ         $+8, DX
-	JLT          tail9
-
-loop10:
+loop8:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
@@ -3736,12 +3720,12 @@ loop10:
 	VMOVUPS      Y0, (SI)(BX*4)
 	ADDQ         $+8, BX
 	CMPQ         BX, DX
-	JLE          loop10
+	JLE          loop8
 
-tail9:
+tail7:
 	MOVQ         168(DI), CX
 	SUBQ         BX, CX
-	JLE          end11
+	JLE          end9
 	MOVL         $+8, DX
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
@@ -3765,7 +3749,7 @@ tail9:
 	VBLENDVPS    Y0, Y2, Y1, Y0
 	VMASKMOVPS   Y0, Y15, (SI)(BX*4)
 
-end11:
+end9:
 	MOVQ  16(DI), R8
 	MOVQ  R8, 168(DI)
 	MOVQ  160(DI), R8
@@ -3777,13 +3761,16 @@ end11:
 	IMULQ 96(DI), R8
 	MOVQ  p+24(FP), AX
 	LEAQ  (AX)(R8*4), R12
-	MOVQ  largest+32(FP), R13
+	MOVQ  160(DI), R8
+	IMULQ 16(DI), R8
+	MOVQ  largest+32(FP), AX
+	LEAQ  (AX)(R8*4), R13
 	XORL  BX, BX
 	MOVQ  168(DI), DX
 	SUBQ  $+8, DX
-	JLT   tail12
+	JLT   tail10
 
-loop13:
+loop11:
 	VPBROADCASTD 24(DI), Y0
 	LEAQ         (BX), AX
 	VMOVD        AX, X1
@@ -3834,12 +3821,12 @@ loop13:
 	VMOVUPS      Y0, (R12)(BX*4)
 	ADDQ         $+8, BX
 	CMPQ         BX, DX
-	JLE          loop13
+	JLE          loop11
 
-tail12:
+tail10:
 	MOVQ         168(DI), CX
 	SUBQ         BX, CX
-	JLE          end14
+	JLE          end12
 	MOVL         $+8, DX
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
@@ -3896,7 +3883,7 @@ tail12:
 	VMULPS       Y1, Y0, Y0
 	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
 
-end14:
+end12:
 	MOVQ  16(DI), R8
 	MOVQ  R8, 168(DI)
 	MOVQ  160(DI), R8
@@ -3904,72 +3891,68 @@ end14:
 	ADDQ  16(DI), R8
 	MOVQ  p+24(FP), AX
 	LEAQ  (AX)(R8*4), SI
-	MOVQ  largest+32(FP), R12
+	MOVQ  160(DI), R8
+	IMULQ 16(DI), R8
+	MOVQ  largest+32(FP), AX
+	LEAQ  (AX)(R8*4), R12
 	MOVQ  160(DI), R8
 	IMULQ 96(DI), R8
 	MOVQ  p+24(FP), AX
 	LEAQ  (AX)(R8*4), R13
-	MOVQ  norm+40(FP), R14
-	MOVQ  bits+48(FP), R15
+	MOVQ  160(DI), R8
+	IMULQ 16(DI), R8
+	MOVQ  norm+40(FP), AX
+	LEAQ  (AX)(R8*4), R14
 	XORL  BX, BX
 	MOVQ  168(DI), DX
 	SUBQ  $+8, DX
-	JLT   tail15
+	JLT   tail13
 
-loop16:
-	VMOVUPS  (SI)(BX*4), Y0
-	VSUBPS   (R12)(BX*4), Y0, Y0
-	VMOVUPS  vectorVectors<>+96(SB), Y1
-	VMINPS   Y0, Y1, Y0
-	VMOVUPS  vectorVectors<>+128(SB), Y1
-	VMAXPS   Y0, Y1, Y0
-	VMULPS   vectorVectors<>+160(SB), Y0, Y1
-	VADDPS   vectorVectors<>+192(SB), Y1, Y1
-	VSUBPS   vectorVectors<>+192(SB), Y1, Y2
-	VMULPS   vectorVectors<>+224(SB), Y2, Y3
-	VSUBPS   Y3, Y0, Y0
-	VMULPS   vectorVectors<>+256(SB), Y2, Y2
-	VSUBPS   Y2, Y0, Y0
-	VMULPS   Y0, Y0, Y2
-	VMULPS   vectorVectors<>+288(SB), Y0, Y3
-	VADDPS   vectorVectors<>+320(SB), Y3, Y3
-	VMULPS   Y0, Y3, Y3
-	VADDPS   vectorVectors<>+352(SB), Y3, Y3
-	VMULPS   Y0, Y3, Y3
-	VADDPS   vectorVectors<>+384(SB), Y3, Y3
-	VMULPS   Y0, Y3, Y3
-	VADDPS   vectorVectors<>+416(SB), Y3, Y3
-	VMULPS   Y3, Y2, Y2
-	VADDPS   Y2, Y0, Y0
-	VADDPS   vectorVectors<>+448(SB), Y0, Y0
-	VPADDD   vectorVectors<>+480(SB), Y1, Y1
-	VPSLLD   $+23, Y1, Y1
-	VMULPS   Y1, Y0, Y0
-	VMOVUPS  Y0, (SI)(BX*4)
-	VMOVUPS  (R13)(BX*4), Y1
-	VADDPS   Y0, Y1, Y0
-	VPXOR    Y2, Y2, Y2
-	VCMPPS   $+1, Y0, Y2, Y3
-	VMOVUPS  vectorVectors<>+448(SB), Y4
-	VDIVPS   Y0, Y4, Y0
-	VANDPS   Y0, Y3, Y0
-	VMOVUPS  Y0, (R14)(BX*4)
-	VMOVUPS  (R15)(BX*4), Y3
-	VPXOR    vectorVectors<>+1056(SB), Y3, Y3
-	VMOVUPS  vectorVectors<>+1088(SB), Y4
-	VPCMPGTD Y3, Y4, Y3
-	VMULPS   Y0, Y1, Y0
-	VMULPS   vectorVectors<>+1152(SB), Y0, Y0
-	VANDNPS  Y0, Y3, Y0
-	VMOVUPS  Y0, (R13)(BX*4)
-	ADDQ     $+8, BX
-	CMPQ     BX, DX
-	JLE      loop16
+loop14:
+	VMOVUPS (SI)(BX*4), Y0
+	VSUBPS  (R12)(BX*4), Y0, Y0
+	VMOVUPS vectorVectors<>+96(SB), Y1
+	VMINPS  Y0, Y1, Y0
+	VMOVUPS vectorVectors<>+128(SB), Y1
+	VMAXPS  Y0, Y1, Y0
+	VMULPS  vectorVectors<>+160(SB), Y0, Y1
+	VADDPS  vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS  vectorVectors<>+192(SB), Y1, Y2
+	VMULPS  vectorVectors<>+224(SB), Y2, Y3
+	VSUBPS  Y3, Y0, Y0
+	VMULPS  vectorVectors<>+256(SB), Y2, Y2
+	VSUBPS  Y2, Y0, Y0
+	VMULPS  Y0, Y0, Y2
+	VMULPS  vectorVectors<>+288(SB), Y0, Y3
+	VADDPS  vectorVectors<>+320(SB), Y3, Y3
+	VMULPS  Y0, Y3, Y3
+	VADDPS  vectorVectors<>+352(SB), Y3, Y3
+	VMULPS  Y0, Y3, Y3
+	VADDPS  vectorVectors<>+384(SB), Y3, Y3
+	VMULPS  Y0, Y3, Y3
+	VADDPS  vectorVectors<>+416(SB), Y3, Y3
+	VMULPS  Y3, Y2, Y2
+	VADDPS  Y2, Y0, Y0
+	VADDPS  vectorVectors<>+448(SB), Y0, Y0
+	VPADDD  vectorVectors<>+480(SB), Y1, Y1
+	VPSLLD  $+23, Y1, Y1
+	VMULPS  Y1, Y0, Y0
+	VMOVUPS Y0, (SI)(BX*4)
+	VADDPS  (R13)(BX*4), Y0, Y0
+	VPXOR   Y1, Y1, Y1
+	VCMPPS  $+1, Y0, Y1, Y2
+	VMOVUPS vectorVectors<>+448(SB), Y3
+	VDIVPS  Y0, Y3, Y0
+	VANDPS  Y0, Y2, Y0
+	VMOVUPS Y0, (R14)(BX*4)
+	ADDQ    $+8, BX
+	CMPQ    BX, DX
+	JLE     loop14
 
-tail15:
+tail13:
 	MOVQ       168(DI), CX
 	SUBQ       BX, CX
-	JLE        end17
+	JLE        end15
 	MOVL       $+8, DX
 	CMPQ       CX, DX
 	CMOVQLT    CX, DX
@@ -4008,37 +3991,553 @@ tail15:
 	VMASKMOVPS Y0, Y15, (SI)(BX*4)
 	VMASKMOVPS (R13)(BX*4), Y15, Y1
 	VADDPS     Y0, Y1, Y0
-	VPXOR      Y2, Y2, Y2
-	VCMPPS     $+1, Y0, Y2, Y3
-	VMOVUPS    vectorVectors<>+448(SB), Y4
-	VDIVPS     Y0, Y4, Y0
-	VANDPS     Y0, Y3, Y0
+	VPXOR      Y1, Y1, Y1
+	VCMPPS     $+1, Y0, Y1, Y2
+	VMOVUPS    vectorVectors<>+448(SB), Y3
+	VDIVPS     Y0, Y3, Y0
+	VANDPS     Y0, Y2, Y0
 	VMASKMOVPS Y0, Y15, (R14)(BX*4)
-	VMASKMOVPS (R15)(BX*4), Y15, Y3
-	VPXOR      vectorVectors<>+1056(SB), Y3, Y3
-	VMOVUPS    vectorVectors<>+1088(SB), Y4
-	VPCMPGTD   Y3, Y4, Y3
-	VMULPS     Y0, Y1, Y0
-	VMULPS     vectorVectors<>+1152(SB), Y0, Y0
-	VANDNPS    Y0, Y3, Y0
-	VMASKMOVPS Y0, Y15, (R13)(BX*4)
+
+end15:
+	MOVQ 160(DI), AX
+	INCQ AX
+	MOVQ AX, 160(DI)
+	CMPQ AX, 152(DI)
+	JLT  loop5
+
+end6:
+	MOVQ  136(DI), R8
+	IMULQ 104(DI), R8
+	MOVQ  R8, 152(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 168(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 160(DI)
+	MOVQ  168(DI), AX
+	CMPQ  AX, 160(DI)
+	JGE   end17
+
+loop16:
+	MOVQ         168(DI), R8
+	SHLQ         $+2, R8
+	ADDQ         152(DI), R8
+	MOVQ         R8, 176(DI)
+	MOVQ         168(DI), R8
+	MOVQ         largest+32(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         176(DI), R8
+	MOVQ         largest_+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         168(DI), R8
+	MOVQ         norm+40(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         176(DI), R8
+	MOVQ         norm_+56(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         16(DI), R8
+	ADDQ         168(DI), R8
+	MOVQ         largest+32(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         176(DI), R8
+	ADDQ         $+1, R8
+	MOVQ         largest_+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         16(DI), R8
+	ADDQ         168(DI), R8
+	MOVQ         norm+40(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         176(DI), R8
+	ADDQ         $+1, R8
+	MOVQ         norm_+56(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         16(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         168(DI), R8
+	MOVQ         largest+32(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         176(DI), R8
+	ADDQ         $+2, R8
+	MOVQ         largest_+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         16(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         168(DI), R8
+	MOVQ         norm+40(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         176(DI), R8
+	ADDQ         $+2, R8
+	MOVQ         norm_+56(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         16(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         168(DI), R8
+	MOVQ         largest+32(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         176(DI), R8
+	ADDQ         $+3, R8
+	MOVQ         largest_+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         16(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         168(DI), R8
+	MOVQ         norm+40(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         176(DI), R8
+	ADDQ         $+3, R8
+	MOVQ         norm_+56(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         168(DI), AX
+	INCQ         AX
+	MOVQ         AX, 168(DI)
+	CMPQ         AX, 160(DI)
+	JLT          loop16
 
 end17:
+	MOVQ 64(DI), R8
+	MOVQ 136(DI), R9
+	MOVL R9, R9
+	ADDL R9, R8
+	MOVQ R8, 160(DI)
+	MOVQ $+0, R8
+	MOVQ R8, 176(DI)
+	MOVQ $+4, R8
+	MOVQ R8, 168(DI)
+	MOVQ 176(DI), AX
+	CMPQ AX, 168(DI)
+	JGE  end19
+
+loop18:
+	MOVQ         16(DI), R8
+	MOVQ         R8, 192(DI)
+	MOVQ         176(DI), R8
+	IMULQ        112(DI), R8
+	ADDQ         120(DI), R8
+	MOVQ         R8, AX
+	ANDQ         $+3, AX
+	MOVQ         AX, 208(DI)
+	SHRQ         $+2, R8
+	MOVQ         R8, 200(DI)
+	MOVQ         160(DI), R8
+	MOVL         48(DI), AX
+	MOVL         $0xcd9e8d57, CX
+	MULL         CX
+	XORL         2048(DI), DX
+	XORL         R8, DX
+	XORL         2112(DI), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VMOVUPS      Y0, 2752(DI)
+	MOVL         56(DI), AX
+	ADDL         $0x000b0000, AX
+	XORL         2080(DI), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VMOVUPS      Y0, 2688(DI)
+	MOVL         DX, AX
+	MOVL         $0xd2511f53, CX
+	MULL         CX
+	XORL         2144(DI), DX
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Y0
+	VMOVUPS      Y0, 2816(DI)
+	XORL         2208(DI), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VMOVUPS      Y0, 2880(DI)
+	VPBROADCASTD 200(DI), Y7
+	VPADDD       vectorVectors<>+992(SB), Y7, Y7
+	MOVQ         208(DI), AX
+	ADDQ         AX, 192(DI)
+	MOVQ         bits2+72(FP), SI
+	NEGQ         AX
+	LEAQ         (SI)(AX*4), SI
+	NOTQ         AX
+	MOVQ         AX, 184(DI)
+	XORL         BX, BX
+
+words20:
+	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y0
+	VMOVSHDUP    Y0, Y1
+	VPXOR        2688(DI), Y1, Y1
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
+	VMOVSHDUP    Y2, Y3
+	VPXOR        2752(DI), Y3, Y3
+	VPXOR        2816(DI), Y0, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y4
+	VPXOR        Y2, Y4, Y4
+	VPXOR        2176(DI), Y4, Y4
+	VPSRLQ       $+32, Y3, Y1
+	VPXOR        2880(DI), Y1, Y1
+	VPADDD       vectorVectors<>+1024(SB), Y7, Y7
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP    Y1, Y2
+	VPXOR        Y0, Y2, Y2
+	VPXOR        2240(DI), Y2, Y2
+	VPSRLQ       $+32, Y4, Y0
+	VPXOR        Y3, Y0, Y0
+	VPXOR        2272(DI), Y0, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y3
+	VPXOR        Y1, Y3, Y3
+	VPXOR        2304(DI), Y3, Y3
+	VPSRLQ       $+32, Y2, Y1
+	VPXOR        Y4, Y1, Y1
+	VPXOR        2336(DI), Y1, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP    Y1, Y4
+	VPXOR        Y0, Y4, Y4
+	VPXOR        2368(DI), Y4, Y4
+	VPSRLQ       $+32, Y3, Y0
+	VPXOR        Y2, Y0, Y0
+	VPXOR        2400(DI), Y0, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y2
+	VPXOR        Y1, Y2, Y2
+	VPXOR        2432(DI), Y2, Y2
+	VPSRLQ       $+32, Y4, Y1
+	VPXOR        Y3, Y1, Y1
+	VPXOR        2464(DI), Y1, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP    Y1, Y3
+	VPXOR        Y0, Y3, Y3
+	VPXOR        2496(DI), Y3, Y3
+	VPSRLQ       $+32, Y2, Y0
+	VPXOR        Y4, Y0, Y0
+	VPXOR        2528(DI), Y0, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y4
+	VPXOR        Y1, Y4, Y4
+	VPXOR        2560(DI), Y4, Y4
+	VPSRLQ       $+32, Y3, Y1
+	VPXOR        Y2, Y1, Y1
+	VPXOR        2592(DI), Y1, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP    Y1, Y2
+	VPXOR        Y0, Y2, Y2
+	VPXOR        2624(DI), Y2, Y2
+	VPSRLQ       $+32, Y4, Y0
+	VPXOR        Y3, Y0, Y0
+	VPXOR        2656(DI), Y0, Y0
+	VPSLLQ       $+32, Y1, Y1
+	VPBLENDD     $+170, Y1, Y2, Y2
+	VPSLLQ       $+32, Y4, Y4
+	VPBLENDD     $+170, Y4, Y0, Y0
+	VPUNPCKLQDQ  Y0, Y2, Y5
+	VPUNPCKHQDQ  Y0, Y2, Y6
+	LEAQ         (BX), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
+	VPBROADCASTD 184(DI), Y1
+	VPCMPGTD     Y1, Y0, Y1
+	VPBROADCASTD 192(DI), Y2
+	VPCMPGTD     Y0, Y2, Y2
+	VPAND        Y1, Y2, Y1
+	VMASKMOVPS   Y5, Y1, (SI)(BX*4)
+	LEAQ         8(BX), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
+	VPBROADCASTD 184(DI), Y1
+	VPCMPGTD     Y1, Y0, Y1
+	VPBROADCASTD 192(DI), Y2
+	VPCMPGTD     Y0, Y2, Y2
+	VPAND        Y1, Y2, Y1
+	VMASKMOVPS   Y6, Y1, 32(SI)(BX*4)
+	ADDQ         $+16, BX
+	CMPQ         BX, 192(DI)
+	JLT          words20
+	MOVQ         16(DI), R8
+	MOVQ         R8, 184(DI)
+	MOVQ         176(DI), R8
+	IMULQ        112(DI), R8
+	MOVQ         R8, AX
+	ANDQ         $+3, AX
+	MOVQ         AX, 200(DI)
+	SHRQ         $+2, R8
+	MOVQ         R8, 192(DI)
+	MOVQ         160(DI), R8
+	MOVL         48(DI), AX
+	MOVL         $0xcd9e8d57, CX
+	MULL         CX
+	XORL         2048(DI), DX
+	XORL         R8, DX
+	XORL         2112(DI), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VMOVUPS      Y0, 2752(DI)
+	MOVL         56(DI), AX
+	ADDL         $0x000b0000, AX
+	XORL         2080(DI), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VMOVUPS      Y0, 2688(DI)
+	MOVL         DX, AX
+	MOVL         $0xd2511f53, CX
+	MULL         CX
+	XORL         2144(DI), DX
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Y0
+	VMOVUPS      Y0, 2816(DI)
+	XORL         2208(DI), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VMOVUPS      Y0, 2880(DI)
+	MOVQ         176(DI), R8
+	IMULQ        96(DI), R8
+	MOVQ         p+24(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         176(DI), R8
+	IMULQ        16(DI), R8
+	MOVQ         norm+40(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	VPBROADCASTD 192(DI), Y12
+	VPADDD       vectorVectors<>+992(SB), Y12, Y12
+	XORL         BX, BX
+	MOVQ         184(DI), DX
+	SUBQ         $+16, DX
+	JLT          tail21
+
+loop22:
+	VPMULUDQ    vectorVectors<>+928(SB), Y12, Y0
+	VMOVSHDUP   Y0, Y1
+	VPXOR       2688(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y2
+	VMOVSHDUP   Y2, Y3
+	VPXOR       2752(DI), Y3, Y3
+	VPXOR       2816(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y4
+	VPXOR       Y2, Y4, Y4
+	VPXOR       2176(DI), Y4, Y4
+	VPSRLQ      $+32, Y3, Y1
+	VPXOR       2880(DI), Y1, Y1
+	VPADDD      vectorVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y2
+	VPXOR       Y0, Y2, Y2
+	VPXOR       2240(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y0
+	VPXOR       Y3, Y0, Y0
+	VPXOR       2272(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y3
+	VPXOR       Y1, Y3, Y3
+	VPXOR       2304(DI), Y3, Y3
+	VPSRLQ      $+32, Y2, Y1
+	VPXOR       Y4, Y1, Y1
+	VPXOR       2336(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y4
+	VPXOR       Y0, Y4, Y4
+	VPXOR       2368(DI), Y4, Y4
+	VPSRLQ      $+32, Y3, Y0
+	VPXOR       Y2, Y0, Y0
+	VPXOR       2400(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y2
+	VPXOR       Y1, Y2, Y2
+	VPXOR       2432(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y1
+	VPXOR       Y3, Y1, Y1
+	VPXOR       2464(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y3
+	VPXOR       Y0, Y3, Y3
+	VPXOR       2496(DI), Y3, Y3
+	VPSRLQ      $+32, Y2, Y0
+	VPXOR       Y4, Y0, Y0
+	VPXOR       2528(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y4
+	VPXOR       Y1, Y4, Y4
+	VPXOR       2560(DI), Y4, Y4
+	VPSRLQ      $+32, Y3, Y1
+	VPXOR       Y2, Y1, Y1
+	VPXOR       2592(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y2
+	VPXOR       Y0, Y2, Y2
+	VPXOR       2624(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y0
+	VPXOR       Y3, Y0, Y0
+	VPXOR       2656(DI), Y0, Y0
+	VPSLLQ      $+32, Y1, Y1
+	VPBLENDD    $+170, Y1, Y2, Y2
+	VPSLLQ      $+32, Y4, Y4
+	VPBLENDD    $+170, Y4, Y0, Y0
+	VPUNPCKLQDQ Y0, Y2, Y13
+	VPUNPCKHQDQ Y0, Y2, Y14
+	VPXOR       vectorVectors<>+1056(SB), Y13, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
+	VPCMPGTD    Y0, Y1, Y0
+	VMOVUPS     (SI)(BX*4), Y1
+	VMULPS      (R12)(BX*4), Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
+	VANDNPS     Y1, Y0, Y0
+	VMOVUPS     Y0, (SI)(BX*4)
+	VPXOR       vectorVectors<>+1056(SB), Y14, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
+	VPCMPGTD    Y0, Y1, Y0
+	VMOVUPS     32(SI)(BX*4), Y1
+	VMULPS      32(R12)(BX*4), Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
+	VANDNPS     Y1, Y0, Y0
+	VMOVUPS     Y0, 32(SI)(BX*4)
+	ADDQ        $+16, BX
+	CMPQ        BX, DX
+	JLE         loop22
+
+tail21:
+	MOVQ        184(DI), CX
+	SUBQ        BX, CX
+	JLE         end23
+	MOVL        $+8, DX
+	CMPQ        CX, DX
+	CMOVQLT     CX, DX
+	NEGQ        DX
+	LEAQ        vectorWideVectors<>+128(SB), AX
+	VMOVUPS     32(AX)(DX*4), Y15
+	VPMULUDQ    vectorVectors<>+928(SB), Y12, Y0
+	VMOVSHDUP   Y0, Y1
+	VPXOR       2688(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y2
+	VMOVSHDUP   Y2, Y3
+	VPXOR       2752(DI), Y3, Y3
+	VPXOR       2816(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y4
+	VPXOR       Y2, Y4, Y4
+	VPXOR       2176(DI), Y4, Y4
+	VPSRLQ      $+32, Y3, Y1
+	VPXOR       2880(DI), Y1, Y1
+	VPADDD      vectorVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y2
+	VPXOR       Y0, Y2, Y2
+	VPXOR       2240(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y0
+	VPXOR       Y3, Y0, Y0
+	VPXOR       2272(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y3
+	VPXOR       Y1, Y3, Y3
+	VPXOR       2304(DI), Y3, Y3
+	VPSRLQ      $+32, Y2, Y1
+	VPXOR       Y4, Y1, Y1
+	VPXOR       2336(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y4
+	VPXOR       Y0, Y4, Y4
+	VPXOR       2368(DI), Y4, Y4
+	VPSRLQ      $+32, Y3, Y0
+	VPXOR       Y2, Y0, Y0
+	VPXOR       2400(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y2
+	VPXOR       Y1, Y2, Y2
+	VPXOR       2432(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y1
+	VPXOR       Y3, Y1, Y1
+	VPXOR       2464(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y3
+	VPXOR       Y0, Y3, Y3
+	VPXOR       2496(DI), Y3, Y3
+	VPSRLQ      $+32, Y2, Y0
+	VPXOR       Y4, Y0, Y0
+	VPXOR       2528(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y4
+	VPXOR       Y1, Y4, Y4
+	VPXOR       2560(DI), Y4, Y4
+	VPSRLQ      $+32, Y3, Y1
+	VPXOR       Y2, Y1, Y1
+	VPXOR       2592(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y2
+	VPXOR       Y0, Y2, Y2
+	VPXOR       2624(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y0
+	VPXOR       Y3, Y0, Y0
+	VPXOR       2656(DI), Y0, Y0
+	VPSLLQ      $+32, Y1, Y1
+	VPBLENDD    $+170, Y1, Y2, Y2
+	VPSLLQ      $+32, Y4, Y4
+	VPBLENDD    $+170, Y4, Y0, Y0
+	VPUNPCKLQDQ Y0, Y2, Y13
+	VPUNPCKHQDQ Y0, Y2, Y14
+	VPXOR       vectorVectors<>+1056(SB), Y13, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
+	VPCMPGTD    Y0, Y1, Y0
+	VMASKMOVPS  (SI)(BX*4), Y15, Y1
+	VMASKMOVPS  (R12)(BX*4), Y15, Y2
+	VMULPS      Y2, Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
+	VANDNPS     Y1, Y0, Y0
+	VMASKMOVPS  Y0, Y15, (SI)(BX*4)
+	SUBQ        $+8, CX
+	JLE         end23
+	MOVL        $+8, DX
+	CMPQ        CX, DX
+	CMOVQLT     CX, DX
+	NEGQ        DX
+	LEAQ        vectorWideVectors<>+128(SB), AX
+	VMOVUPS     32(AX)(DX*4), Y15
+	VPXOR       vectorVectors<>+1056(SB), Y14, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
+	VPCMPGTD    Y0, Y1, Y0
+	VMASKMOVPS  32(SI)(BX*4), Y15, Y1
+	VMASKMOVPS  32(R12)(BX*4), Y15, Y2
+	VMULPS      Y2, Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
+	VANDNPS     Y1, Y0, Y0
+	VMASKMOVPS  Y0, Y15, 32(SI)(BX*4)
+
+end23:
 	MOVQ  16(DI), R8
-	MOVQ  R8, 168(DI)
-	MOVQ  bits2+56(FP), SI
-	MOVQ  160(DI), R8
+	MOVQ  R8, 184(DI)
+	MOVQ  bits2+72(FP), SI
+	MOVQ  176(DI), R8
 	IMULQ 96(DI), R8
 	ADDQ  16(DI), R8
 	MOVQ  p+24(FP), AX
 	LEAQ  (AX)(R8*4), R12
-	MOVQ  norm+40(FP), R13
+	MOVQ  176(DI), R8
+	IMULQ 16(DI), R8
+	MOVQ  norm+40(FP), AX
+	LEAQ  (AX)(R8*4), R13
 	XORL  BX, BX
-	MOVQ  168(DI), DX
+	MOVQ  184(DI), DX
 	SUBQ  $+8, DX
-	JLT   tail18
+	JLT   tail24
 
-loop19:
+loop25:
 	VMOVUPS  (SI)(BX*4), Y0
 	VPXOR    vectorVectors<>+1056(SB), Y0, Y0
 	VMOVUPS  vectorVectors<>+1088(SB), Y1
@@ -4050,12 +4549,12 @@ loop19:
 	VMOVUPS  Y0, (R12)(BX*4)
 	ADDQ     $+8, BX
 	CMPQ     BX, DX
-	JLE      loop19
+	JLE      loop25
 
-tail18:
-	MOVQ       168(DI), CX
+tail24:
+	MOVQ       184(DI), CX
 	SUBQ       BX, CX
-	JLE        end20
+	JLE        end26
 	MOVL       $+8, DX
 	CMPQ       CX, DX
 	CMOVQLT    CX, DX
@@ -4073,75 +4572,75 @@ tail18:
 	VANDNPS    Y1, Y0, Y0
 	VMASKMOVPS Y0, Y15, (R12)(BX*4)
 
-end20:
-	MOVQ 160(DI), AX
+end26:
+	MOVQ 176(DI), AX
 	INCQ AX
-	MOVQ AX, 160(DI)
-	CMPQ AX, 152(DI)
-	JLT  loop5
+	MOVQ AX, 176(DI)
+	CMPQ AX, 168(DI)
+	JLT  loop18
 
-end6:
-	MOVQ  128(DI), R8
+end19:
+	MOVQ  136(DI), R8
 	IMULQ 88(DI), R8
-	MOVQ  R8, 152(DI)
-	MOVQ  $+0, R8
 	MOVQ  R8, 168(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 184(DI)
 	MOVQ  16(DI), R8
-	MOVQ  R8, 160(DI)
-	MOVQ  168(DI), AX
-	CMPQ  AX, 160(DI)
-	JGE   end22
+	MOVQ  R8, 176(DI)
+	MOVQ  184(DI), AX
+	CMPQ  AX, 176(DI)
+	JGE   end28
 
-loop21:
-	MOVQ         168(DI), R8
+loop27:
+	MOVQ         184(DI), R8
 	ADDQ         72(DI), R8
 	CMPQ         R8, 80(DI)
 	CMOVQGT      80(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 176(DI)
+	MOVQ         R8, 192(DI)
 	MOVQ         24(DI), R8
-	ADDQ         168(DI), R8
+	ADDQ         184(DI), R8
 	CMPQ         R8, 80(DI)
 	CMOVQGT      80(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 184(DI)
-	MOVQ         168(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         152(DI), R8
-	MOVQ         R8, 192(DI)
-	MOVQ         176(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         152(DI), R8
 	MOVQ         R8, 200(DI)
-	MOVQ         168(DI), R8
-	ADDQ         16(DI), R8
-	MOVQ         R8, 208(DI)
 	MOVQ         184(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         152(DI), R8
+	ADDQ         168(DI), R8
+	MOVQ         R8, 208(DI)
+	MOVQ         192(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         168(DI), R8
 	MOVQ         R8, 216(DI)
-	MOVQ         168(DI), R8
+	MOVQ         184(DI), R8
+	ADDQ         16(DI), R8
+	MOVQ         R8, 224(DI)
+	MOVQ         200(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         168(DI), R8
+	MOVQ         R8, 232(DI)
+	MOVQ         184(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2688(DI)
-	MOVQ         208(DI), R8
+	MOVQ         224(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         200(DI), R8
-	MOVQ         v+72(FP), AX
-	LEAQ         (AX)(R8*4), SI
 	MOVQ         216(DI), R8
-	MOVQ         v+72(FP), AX
+	MOVQ         v+88(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         232(DI), R8
+	MOVQ         v+88(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         192(DI), R8
-	MOVQ         y+64(FP), AX
+	MOVQ         208(DI), R8
+	MOVQ         y+80(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VMOVUPS      2688(DI), Y0
 	VMULPS       (SI), Y0, Y0
@@ -4157,26 +4656,26 @@ loop21:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, 32(R13)
-	MOVQ         168(DI), R8
+	MOVQ         184(DI), R8
 	ADDQ         96(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2688(DI)
 	MOVQ         96(DI), R8
-	ADDQ         208(DI), R8
+	ADDQ         224(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         200(DI), R8
-	MOVQ         v+72(FP), AX
-	LEAQ         (AX)(R8*4), SI
 	MOVQ         216(DI), R8
-	MOVQ         v+72(FP), AX
+	MOVQ         v+88(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         232(DI), R8
+	MOVQ         v+88(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         192(DI), R8
-	MOVQ         y+64(FP), AX
+	MOVQ         208(DI), R8
+	MOVQ         y+80(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VMOVUPS      2688(DI), Y0
 	VMULPS       64(SI), Y0, Y0
@@ -4192,7 +4691,7 @@ loop21:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, 96(R13)
-	MOVQ         168(DI), R8
+	MOVQ         184(DI), R8
 	MOVQ         96(DI), R9
 	SHLQ         $+1, R9
 	ADDQ         R9, R8
@@ -4202,19 +4701,19 @@ loop21:
 	VMOVUPS      Y1, 2688(DI)
 	MOVQ         96(DI), R8
 	SHLQ         $+1, R8
-	ADDQ         208(DI), R8
+	ADDQ         224(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         200(DI), R8
-	MOVQ         v+72(FP), AX
-	LEAQ         (AX)(R8*4), SI
 	MOVQ         216(DI), R8
-	MOVQ         v+72(FP), AX
+	MOVQ         v+88(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         232(DI), R8
+	MOVQ         v+88(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         192(DI), R8
-	MOVQ         y+64(FP), AX
+	MOVQ         208(DI), R8
+	MOVQ         y+80(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VMOVUPS      2688(DI), Y0
 	VMULPS       128(SI), Y0, Y0
@@ -4230,7 +4729,7 @@ loop21:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, 160(R13)
-	MOVQ         168(DI), R8
+	MOVQ         184(DI), R8
 	MOVQ         96(DI), R9
 	IMULQ        $+3, R9
 	ADDQ         R9, R8
@@ -4240,19 +4739,19 @@ loop21:
 	VMOVUPS      Y1, 2688(DI)
 	MOVQ         96(DI), R8
 	IMULQ        $+3, R8
-	ADDQ         208(DI), R8
+	ADDQ         224(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         200(DI), R8
-	MOVQ         v+72(FP), AX
-	LEAQ         (AX)(R8*4), SI
 	MOVQ         216(DI), R8
-	MOVQ         v+72(FP), AX
+	MOVQ         v+88(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         232(DI), R8
+	MOVQ         v+88(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         192(DI), R8
-	MOVQ         y+64(FP), AX
+	MOVQ         208(DI), R8
+	MOVQ         y+80(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VMOVUPS      2688(DI), Y0
 	VMULPS       192(SI), Y0, Y0
@@ -4268,17 +4767,17 @@ loop21:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, 224(R13)
-	MOVQ         168(DI), AX
+	MOVQ         184(DI), AX
 	INCQ         AX
-	MOVQ         AX, 168(DI)
-	CMPQ         AX, 160(DI)
-	JLT          loop21
+	MOVQ         AX, 184(DI)
+	CMPQ         AX, 176(DI)
+	JLT          loop27
 
-end22:
-	MOVQ 128(DI), AX
+end28:
+	MOVQ 136(DI), AX
 	INCQ AX
-	MOVQ AX, 128(DI)
-	CMPQ AX, 120(DI)
+	MOVQ AX, 136(DI)
+	CMPQ AX, 128(DI)
 	JLT  loop1
 
 end2:
@@ -5419,28 +5918,28 @@ end2:
 	VZEROUPPER
 	RET
 
-// func attention64SourceWindow2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·attention64SourceWindow2DropoutVector1AVX512(SB), NOSPLIT, $0-148
+// func attention64SourceWindow2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, largest_ *float32, norm_ *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·attention64SourceWindow2DropoutVector1AVX512(SB), NOSPLIT, $0-164
 	MOVQ frame+0(FP), DI
-	MOVQ b_from+80(FP), AX
+	MOVQ b_from+96(FP), AX
 	MOVQ AX, (DI)
-	MOVQ b_to+88(FP), AX
+	MOVQ b_to+104(FP), AX
 	MOVQ AX, 8(DI)
-	MOVQ T+96(FP), AX
+	MOVQ T+112(FP), AX
 	MOVQ AX, 16(DI)
-	MOVQ S+104(FP), AX
+	MOVQ S+120(FP), AX
 	MOVQ AX, 24(DI)
-	MOVQ P+112(FP), AX
+	MOVQ P+128(FP), AX
 	MOVQ AX, 32(DI)
-	MOVL seed0+120(FP), AX
+	MOVL seed0+136(FP), AX
 	MOVQ AX, 40(DI)
-	MOVL seed1+124(FP), AX
+	MOVL seed1+140(FP), AX
 	MOVQ AX, 48(DI)
-	MOVL step+128(FP), AX
+	MOVL step+144(FP), AX
 	MOVQ AX, 56(DI)
-	MOVQ layer+136(FP), AX
+	MOVQ layer+152(FP), AX
 	MOVQ AX, 64(DI)
-	MOVL example+144(FP), AX
+	MOVL example+160(FP), AX
 	MOVQ AX, 72(DI)
 	MOVQ 40(DI), AX
 	MOVQ AX, 2048(DI)
@@ -5505,13 +6004,7 @@ TEXT ·attention64SourceWindow2DropoutVector1AVX512(SB), NOSPLIT, $0-148
 	SHLQ $+1, R8
 	MOVQ R8, 120(DI)
 	MOVQ 16(DI), R8
-	ADDQ $+3, R8
-	MOVQ R8, AX
-	SARQ $+63, AX
-	ANDQ $+3, AX
-	ADDQ AX, R8
-	SARQ $+2, R8
-	SHLQ $+3, R8
+	SHLQ $+2, R8
 	MOVQ R8, 128(DI)
 	MOVQ 16(DI), R8
 	ADDQ $+3, R8
@@ -5520,33 +6013,42 @@ TEXT ·attention64SourceWindow2DropoutVector1AVX512(SB), NOSPLIT, $0-148
 	ANDQ $+3, AX
 	ADDQ AX, R8
 	SARQ $+2, R8
-	SHLQ $+2, R8
+	SHLQ $+3, R8
 	MOVQ R8, 136(DI)
-	MOVQ (DI), R8
-	MOVQ R8, 152(DI)
-	MOVQ 8(DI), R8
+	MOVQ 16(DI), R8
+	ADDQ $+3, R8
+	MOVQ R8, AX
+	SARQ $+63, AX
+	ANDQ $+3, AX
+	ADDQ AX, R8
+	SARQ $+2, R8
+	SHLQ $+2, R8
 	MOVQ R8, 144(DI)
-	MOVQ 152(DI), AX
-	CMPQ AX, 144(DI)
+	MOVQ (DI), R8
+	MOVQ R8, 160(DI)
+	MOVQ 8(DI), R8
+	MOVQ R8, 152(DI)
+	MOVQ 160(DI), AX
+	CMPQ AX, 152(DI)
 	JGE  end2
 
 loop1:
-	MOVQ  152(DI), R8
+	MOVQ  160(DI), R8
 	IMULQ 104(DI), R8
-	MOVQ  R8, 160(DI)
-	MOVQ  152(DI), R8
-	IMULQ 112(DI), R8
 	MOVQ  R8, 168(DI)
-	MOVQ  $+0, R8
-	MOVQ  R8, 184(DI)
-	MOVQ  16(DI), R8
+	MOVQ  160(DI), R8
+	IMULQ 112(DI), R8
 	MOVQ  R8, 176(DI)
-	MOVQ  184(DI), AX
-	CMPQ  AX, 176(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 192(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 184(DI)
+	MOVQ  192(DI), AX
+	CMPQ  AX, 184(DI)
 	JGE   end4
 
 loop3:
-	MOVQ          184(DI), R8
+	MOVQ          192(DI), R8
 	IMULQ         $-1, R8
 	ADDQ          80(DI), R8
 	CMPQ          R8, 88(DI)
@@ -5554,8 +6056,8 @@ loop3:
 	MOVQ          $+0, AX
 	CMPQ          R8, AX
 	CMOVQLT       AX, R8
-	MOVQ          R8, 192(DI)
-	MOVQ          184(DI), R8
+	MOVQ          R8, 200(DI)
+	MOVQ          192(DI), R8
 	IMULQ         $-1, R8
 	ADDQ          96(DI), R8
 	CMPQ          R8, 88(DI)
@@ -5563,10 +6065,6 @@ loop3:
 	MOVQ          $+0, AX
 	CMPQ          R8, AX
 	CMOVQLT       AX, R8
-	MOVQ          R8, 200(DI)
-	MOVQ          184(DI), R8
-	SHLQ          $+6, R8
-	ADDQ          160(DI), R8
 	MOVQ          R8, 208(DI)
 	MOVQ          192(DI), R8
 	SHLQ          $+6, R8
@@ -5574,18 +6072,22 @@ loop3:
 	MOVQ          R8, 216(DI)
 	MOVQ          200(DI), R8
 	SHLQ          $+6, R8
-	ADDQ          168(DI), R8
+	ADDQ          176(DI), R8
 	MOVQ          R8, 224(DI)
-	MOVQ          184(DI), R8
-	ADDQ          16(DI), R8
-	MOVQ          R8, 232(DI)
 	MOVQ          208(DI), R8
+	SHLQ          $+6, R8
+	ADDQ          176(DI), R8
+	MOVQ          R8, 232(DI)
+	MOVQ          192(DI), R8
+	ADDQ          16(DI), R8
+	MOVQ          R8, 240(DI)
+	MOVQ          216(DI), R8
 	MOVQ          q+8(FP), AX
 	LEAQ          (AX)(R8*4), SI
-	MOVQ          216(DI), R8
+	MOVQ          224(DI), R8
 	MOVQ          k+16(FP), AX
 	LEAQ          (AX)(R8*4), R12
-	MOVQ          224(DI), R8
+	MOVQ          232(DI), R8
 	MOVQ          k+16(FP), AX
 	LEAQ          (AX)(R8*4), R13
 	VPXORD        Z31, Z31, Z31
@@ -5660,29 +6162,29 @@ loop3:
 	VMOVUPS       Z0, 2688(DI)
 	VMOVUPS       2240(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          184(DI), R8
+	MOVQ          192(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2304(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          232(DI), R8
+	MOVQ          240(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2368(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          184(DI), R8
+	MOVQ          192(DI), R8
 	ADDQ          120(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2432(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          120(DI), R8
-	ADDQ          232(DI), R8
+	ADDQ          240(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2496(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          184(DI), R8
+	MOVQ          192(DI), R8
 	MOVQ          120(DI), R9
 	SHLQ          $+1, R9
 	ADDQ          R9, R8
@@ -5692,12 +6194,12 @@ loop3:
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          120(DI), R8
 	SHLQ          $+1, R8
-	ADDQ          232(DI), R8
+	ADDQ          240(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2624(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          184(DI), R8
+	MOVQ          192(DI), R8
 	MOVQ          120(DI), R9
 	IMULQ         $+3, R9
 	ADDQ          R9, R8
@@ -5707,21 +6209,16 @@ loop3:
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          120(DI), R8
 	IMULQ         $+3, R8
-	ADDQ          232(DI), R8
+	ADDQ          240(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
-	MOVQ          184(DI), AX
+	MOVQ          192(DI), AX
 	INCQ          AX
-	MOVQ          AX, 184(DI)
-	CMPQ          AX, 176(DI)
+	MOVQ          AX, 192(DI)
+	CMPQ          AX, 184(DI)
 	JLT           loop3
 
 end4:
-	MOVQ 72(DI), R8
-	MOVQ 152(DI), R9
-	MOVL R9, R9
-	ADDL R9, R8
-	MOVQ R8, 176(DI)
 	MOVQ $+0, R8
 	MOVQ R8, 192(DI)
 	MOVQ $+4, R8
@@ -5731,397 +6228,18 @@ end4:
 	JGE  end6
 
 loop5:
-	MOVQ         16(DI), R8
-	MOVQ         R8, 208(DI)
-	MOVQ         192(DI), R8
-	IMULQ        128(DI), R8
-	MOVQ         R8, AX
-	ANDQ         $+3, AX
-	MOVQ         AX, 224(DI)
-	SHRQ         $+2, R8
-	MOVQ         R8, 216(DI)
-	MOVQ         176(DI), R8
-	MOVL         56(DI), AX
-	MOVL         $0xcd9e8d57, CX
-	MULL         CX
-	XORL         2048(DI), DX
-	XORL         R8, DX
-	XORL         2064(DI), AX
-	MOVQ         AX, 2304(DI)
-	MOVL         64(DI), AX
-	ADDL         $0x000d0000, AX
-	XORL         2056(DI), AX
-	MOVQ         AX, 2240(DI)
-	MOVL         DX, AX
-	MOVL         $0xd2511f53, CX
-	MULL         CX
-	XORL         2072(DI), DX
-	MOVQ         DX, 2368(DI)
-	XORL         2088(DI), AX
-	MOVQ         AX, 2432(DI)
-	VPBROADCASTD 216(DI), Z14
-	VPADDD       vectorWideVectors<>+64(SB), Z14, Z14
-	MOVQ         224(DI), AX
-	ADDQ         AX, 208(DI)
-	MOVQ         bits+48(FP), SI
-	NEGQ         AX
-	LEAQ         (SI)(AX*4), SI
-	NOTQ         AX
-	MOVQ         AX, 200(DI)
-	XORL         BX, BX
+	MOVQ  16(DI), R8
+	MOVQ  R8, 200(DI)
+	MOVQ  192(DI), R8
+	IMULQ 120(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	XORL  BX, BX
+	MOVQ  200(DI), DX
+	SUBQ  $+16, DX
+	JLT   tail7
 
-words7:
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z0
-	VMOVSHDUP       Z0, Z1
-	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
-	VMOVSHDUP       Z2, Z3
-	VPXORD.BCST     2304(DI), Z3, Z3
-	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
-	VMOVSHDUP       Z0, Z4
-	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z4
-	VPSRLQ          $+32, Z3, Z1
-	VPXORD.BCST     2432(DI), Z1, Z1
-	VPADDD.BCST     vectorWords<>+116(SB), Z14, Z5
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z6
-	VMOVSHDUP       Z6, Z7
-	VPXORD.BCST     2240(DI), Z7, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z8
-	VMOVSHDUP       Z8, Z9
-	VPXORD.BCST     2304(DI), Z9, Z9
-	VPXORD.BCST     2368(DI), Z6, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
-	VMOVSHDUP       Z6, Z7
-	VPTERNLOGD.BCST $+150, 2080(DI), Z8, Z7
-	VPSRLQ          $+32, Z9, Z8
-	VPXORD.BCST     2432(DI), Z8, Z8
-	VPADDD.BCST     vectorWords<>+116(SB), Z5, Z14
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
-	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2096(DI), Z0, Z2
-	VPSRLQ          $+32, Z4, Z0
-	VPTERNLOGD.BCST $+150, 2104(DI), Z3, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
-	VMOVSHDUP       Z8, Z5
-	VPTERNLOGD.BCST $+150, 2096(DI), Z6, Z5
-	VPSRLQ          $+32, Z7, Z6
-	VPTERNLOGD.BCST $+150, 2104(DI), Z9, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
-	VMOVSHDUP       Z0, Z3
-	VPTERNLOGD.BCST $+150, 2112(DI), Z1, Z3
-	VPSRLQ          $+32, Z2, Z1
-	VPTERNLOGD.BCST $+150, 2120(DI), Z4, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
-	VMOVSHDUP       Z6, Z9
-	VPTERNLOGD.BCST $+150, 2112(DI), Z8, Z9
-	VPSRLQ          $+32, Z5, Z8
-	VPTERNLOGD.BCST $+150, 2120(DI), Z7, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
-	VMOVSHDUP       Z1, Z4
-	VPTERNLOGD.BCST $+150, 2128(DI), Z0, Z4
-	VPSRLQ          $+32, Z3, Z0
-	VPTERNLOGD.BCST $+150, 2136(DI), Z2, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
-	VMOVSHDUP       Z8, Z7
-	VPTERNLOGD.BCST $+150, 2128(DI), Z6, Z7
-	VPSRLQ          $+32, Z9, Z6
-	VPTERNLOGD.BCST $+150, 2136(DI), Z5, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
-	VMOVSHDUP       Z0, Z2
-	VPTERNLOGD.BCST $+150, 2144(DI), Z1, Z2
-	VPSRLQ          $+32, Z4, Z1
-	VPTERNLOGD.BCST $+150, 2152(DI), Z3, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
-	VMOVSHDUP       Z6, Z5
-	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z5
-	VPSRLQ          $+32, Z7, Z8
-	VPTERNLOGD.BCST $+150, 2152(DI), Z9, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
-	VMOVSHDUP       Z1, Z3
-	VPTERNLOGD.BCST $+150, 2160(DI), Z0, Z3
-	VPSRLQ          $+32, Z2, Z0
-	VPTERNLOGD.BCST $+150, 2168(DI), Z4, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
-	VMOVSHDUP       Z8, Z9
-	VPTERNLOGD.BCST $+150, 2160(DI), Z6, Z9
-	VPSRLQ          $+32, Z5, Z6
-	VPTERNLOGD.BCST $+150, 2168(DI), Z7, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
-	VMOVSHDUP       Z0, Z4
-	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
-	VPSRLQ          $+32, Z3, Z1
-	VPTERNLOGD.BCST $+150, 2184(DI), Z2, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
-	VMOVSHDUP       Z6, Z7
-	VPTERNLOGD.BCST $+150, 2176(DI), Z8, Z7
-	VPSRLQ          $+32, Z9, Z8
-	VPTERNLOGD.BCST $+150, 2184(DI), Z5, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
-	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2192(DI), Z0, Z2
-	VPSRLQ          $+32, Z4, Z0
-	VPTERNLOGD.BCST $+150, 2200(DI), Z3, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
-	VMOVSHDUP       Z8, Z5
-	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z5
-	VPSRLQ          $+32, Z7, Z6
-	VPTERNLOGD.BCST $+150, 2200(DI), Z9, Z6
-	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z1, K6, Z2
-	VMOVSLDUP       Z4, K6, Z0
-	VPUNPCKLQDQ     Z0, Z2, Z10
-	VPUNPCKHQDQ     Z0, Z2, Z11
-	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z8, K6, Z5
-	VMOVSLDUP       Z7, K6, Z6
-	VPUNPCKLQDQ     Z6, Z5, Z12
-	VPUNPCKHQDQ     Z6, Z5, Z13
-	LEAQ            (BX), AX
-	VPBROADCASTD    AX, Z0
-	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 200(DI), Z0, K7
-	VPCMPD.BCST     $+1, 208(DI), Z0, K7, K6
-	VMOVUPS         Z10, K6, (SI)(BX*4)
-	LEAQ            16(BX), AX
-	VPBROADCASTD    AX, Z0
-	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 200(DI), Z0, K7
-	VPCMPD.BCST     $+1, 208(DI), Z0, K7, K6
-	VMOVUPS         Z11, K6, 64(SI)(BX*4)
-	LEAQ            32(BX), AX
-	VPBROADCASTD    AX, Z0
-	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 200(DI), Z0, K7
-	VPCMPD.BCST     $+1, 208(DI), Z0, K7, K6
-	VMOVUPS         Z12, K6, 128(SI)(BX*4)
-	LEAQ            48(BX), AX
-	VPBROADCASTD    AX, Z0
-	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 200(DI), Z0, K7
-	VPCMPD.BCST     $+1, 208(DI), Z0, K7, K6
-	VMOVUPS         Z13, K6, 192(SI)(BX*4)
-	ADDQ            $+64, BX
-	CMPQ            BX, 208(DI)
-	JLT             words7
-	MOVQ            16(DI), R8
-	MOVQ            R8, 208(DI)
-	MOVQ            192(DI), R8
-	IMULQ           128(DI), R8
-	ADDQ            136(DI), R8
-	MOVQ            R8, AX
-	ANDQ            $+3, AX
-	MOVQ            AX, 224(DI)
-	SHRQ            $+2, R8
-	MOVQ            R8, 216(DI)
-	MOVQ            176(DI), R8
-	MOVL            56(DI), AX
-	MOVL            $0xcd9e8d57, CX
-	MULL            CX
-	XORL            2048(DI), DX
-	XORL            R8, DX
-	XORL            2064(DI), AX
-	MOVQ            AX, 2304(DI)
-	MOVL            64(DI), AX
-	ADDL            $0x000d0000, AX
-	XORL            2056(DI), AX
-	MOVQ            AX, 2240(DI)
-	MOVL            DX, AX
-	MOVL            $0xd2511f53, CX
-	MULL            CX
-	XORL            2072(DI), DX
-	MOVQ            DX, 2368(DI)
-	XORL            2088(DI), AX
-	MOVQ            AX, 2432(DI)
-	VPBROADCASTD    216(DI), Z14
-	VPADDD          vectorWideVectors<>+64(SB), Z14, Z14
-	MOVQ            224(DI), AX
-	ADDQ            AX, 208(DI)
-	MOVQ            bits2+56(FP), SI
-	NEGQ            AX
-	LEAQ            (SI)(AX*4), SI
-	NOTQ            AX
-	MOVQ            AX, 200(DI)
-	XORL            BX, BX
-
-words8:
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z0
-	VMOVSHDUP       Z0, Z1
-	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
-	VMOVSHDUP       Z2, Z3
-	VPXORD.BCST     2304(DI), Z3, Z3
-	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
-	VMOVSHDUP       Z0, Z4
-	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z4
-	VPSRLQ          $+32, Z3, Z1
-	VPXORD.BCST     2432(DI), Z1, Z1
-	VPADDD.BCST     vectorWords<>+116(SB), Z14, Z5
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z6
-	VMOVSHDUP       Z6, Z7
-	VPXORD.BCST     2240(DI), Z7, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z8
-	VMOVSHDUP       Z8, Z9
-	VPXORD.BCST     2304(DI), Z9, Z9
-	VPXORD.BCST     2368(DI), Z6, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
-	VMOVSHDUP       Z6, Z7
-	VPTERNLOGD.BCST $+150, 2080(DI), Z8, Z7
-	VPSRLQ          $+32, Z9, Z8
-	VPXORD.BCST     2432(DI), Z8, Z8
-	VPADDD.BCST     vectorWords<>+116(SB), Z5, Z14
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
-	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2096(DI), Z0, Z2
-	VPSRLQ          $+32, Z4, Z0
-	VPTERNLOGD.BCST $+150, 2104(DI), Z3, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
-	VMOVSHDUP       Z8, Z5
-	VPTERNLOGD.BCST $+150, 2096(DI), Z6, Z5
-	VPSRLQ          $+32, Z7, Z6
-	VPTERNLOGD.BCST $+150, 2104(DI), Z9, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
-	VMOVSHDUP       Z0, Z3
-	VPTERNLOGD.BCST $+150, 2112(DI), Z1, Z3
-	VPSRLQ          $+32, Z2, Z1
-	VPTERNLOGD.BCST $+150, 2120(DI), Z4, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
-	VMOVSHDUP       Z6, Z9
-	VPTERNLOGD.BCST $+150, 2112(DI), Z8, Z9
-	VPSRLQ          $+32, Z5, Z8
-	VPTERNLOGD.BCST $+150, 2120(DI), Z7, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
-	VMOVSHDUP       Z1, Z4
-	VPTERNLOGD.BCST $+150, 2128(DI), Z0, Z4
-	VPSRLQ          $+32, Z3, Z0
-	VPTERNLOGD.BCST $+150, 2136(DI), Z2, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
-	VMOVSHDUP       Z8, Z7
-	VPTERNLOGD.BCST $+150, 2128(DI), Z6, Z7
-	VPSRLQ          $+32, Z9, Z6
-	VPTERNLOGD.BCST $+150, 2136(DI), Z5, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
-	VMOVSHDUP       Z0, Z2
-	VPTERNLOGD.BCST $+150, 2144(DI), Z1, Z2
-	VPSRLQ          $+32, Z4, Z1
-	VPTERNLOGD.BCST $+150, 2152(DI), Z3, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
-	VMOVSHDUP       Z6, Z5
-	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z5
-	VPSRLQ          $+32, Z7, Z8
-	VPTERNLOGD.BCST $+150, 2152(DI), Z9, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
-	VMOVSHDUP       Z1, Z3
-	VPTERNLOGD.BCST $+150, 2160(DI), Z0, Z3
-	VPSRLQ          $+32, Z2, Z0
-	VPTERNLOGD.BCST $+150, 2168(DI), Z4, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
-	VMOVSHDUP       Z8, Z9
-	VPTERNLOGD.BCST $+150, 2160(DI), Z6, Z9
-	VPSRLQ          $+32, Z5, Z6
-	VPTERNLOGD.BCST $+150, 2168(DI), Z7, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
-	VMOVSHDUP       Z0, Z4
-	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
-	VPSRLQ          $+32, Z3, Z1
-	VPTERNLOGD.BCST $+150, 2184(DI), Z2, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
-	VMOVSHDUP       Z6, Z7
-	VPTERNLOGD.BCST $+150, 2176(DI), Z8, Z7
-	VPSRLQ          $+32, Z9, Z8
-	VPTERNLOGD.BCST $+150, 2184(DI), Z5, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
-	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2192(DI), Z0, Z2
-	VPSRLQ          $+32, Z4, Z0
-	VPTERNLOGD.BCST $+150, 2200(DI), Z3, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
-	VMOVSHDUP       Z8, Z5
-	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z5
-	VPSRLQ          $+32, Z7, Z6
-	VPTERNLOGD.BCST $+150, 2200(DI), Z9, Z6
-	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z1, K6, Z2
-	VMOVSLDUP       Z4, K6, Z0
-	VPUNPCKLQDQ     Z0, Z2, Z10
-	VPUNPCKHQDQ     Z0, Z2, Z11
-	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z8, K6, Z5
-	VMOVSLDUP       Z7, K6, Z6
-	VPUNPCKLQDQ     Z6, Z5, Z12
-	VPUNPCKHQDQ     Z6, Z5, Z13
-	LEAQ            (BX), AX
-	VPBROADCASTD    AX, Z0
-	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 200(DI), Z0, K7
-	VPCMPD.BCST     $+1, 208(DI), Z0, K7, K6
-	VMOVUPS         Z10, K6, (SI)(BX*4)
-	LEAQ            16(BX), AX
-	VPBROADCASTD    AX, Z0
-	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 200(DI), Z0, K7
-	VPCMPD.BCST     $+1, 208(DI), Z0, K7, K6
-	VMOVUPS         Z11, K6, 64(SI)(BX*4)
-	LEAQ            32(BX), AX
-	VPBROADCASTD    AX, Z0
-	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 200(DI), Z0, K7
-	VPCMPD.BCST     $+1, 208(DI), Z0, K7, K6
-	VMOVUPS         Z12, K6, 128(SI)(BX*4)
-	LEAQ            48(BX), AX
-	VPBROADCASTD    AX, Z0
-	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 200(DI), Z0, K7
-	VPCMPD.BCST     $+1, 208(DI), Z0, K7, K6
-	VMOVUPS         Z13, K6, 192(SI)(BX*4)
-	ADDQ            $+64, BX
-	CMPQ            BX, 208(DI)
-	JLT             words8
-	MOVQ            16(DI), R8
-	MOVQ            R8, 200(DI)
-	MOVQ            192(DI), R8
-	IMULQ           120(DI), R8
-	MOVQ            p+24(FP), AX
-	LEAQ            (AX)(R8*4), SI
-	XORL            BX, BX
-	MOVQ            200(DI), DX
-	SUBQ            $+16, DX
-	JLT             tail9
-
-loop10:
+loop8:
 	LEAQ         (BX), AX
 	VPBROADCASTD AX, Z0
 	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
@@ -6136,12 +6254,12 @@ loop10:
 	VMOVUPS      Z0, (SI)(BX*4)
 	ADDQ         $+16, BX
 	CMPQ         BX, DX
-	JLE          loop10
+	JLE          loop8
 
-tail9:
+tail7:
 	MOVQ         200(DI), CX
 	SUBQ         BX, CX
-	JLE          end11
+	JLE          end9
 	MOVL         $-1, AX
 	BZHIL        CX, AX, AX
 	KMOVW        AX, K7
@@ -6159,7 +6277,7 @@ tail9:
 	VBLENDMPS    Z1, Z0, K1, Z0
 	VMOVUPS      Z0, K7, (SI)(BX*4)
 
-end11:
+end9:
 	MOVQ  16(DI), R8
 	MOVQ  R8, 200(DI)
 	MOVQ  192(DI), R8
@@ -6171,13 +6289,16 @@ end11:
 	IMULQ 120(DI), R8
 	MOVQ  p+24(FP), AX
 	LEAQ  (AX)(R8*4), R12
-	MOVQ  largest+32(FP), R13
+	MOVQ  192(DI), R8
+	IMULQ 16(DI), R8
+	MOVQ  largest+32(FP), AX
+	LEAQ  (AX)(R8*4), R13
 	XORL  BX, BX
 	MOVQ  200(DI), DX
 	SUBQ  $+16, DX
-	JLT   tail12
+	JLT   tail10
 
-loop13:
+loop11:
 	LEAQ         (BX), AX
 	VPBROADCASTD AX, Z0
 	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
@@ -6225,12 +6346,12 @@ loop13:
 	VMOVUPS      Z0, (R12)(BX*4)
 	ADDQ         $+16, BX
 	CMPQ         BX, DX
-	JLE          loop13
+	JLE          loop11
 
-tail12:
+tail10:
 	MOVQ         200(DI), CX
 	SUBQ         BX, CX
-	JLE          end14
+	JLE          end12
 	MOVL         $-1, AX
 	BZHIL        CX, AX, AX
 	KMOVW        AX, K7
@@ -6281,7 +6402,7 @@ tail12:
 	VMULPS       Z1, Z0, Z0
 	VMOVUPS      Z0, K7, (R12)(BX*4)
 
-end14:
+end12:
 	MOVQ  16(DI), R8
 	MOVQ  R8, 200(DI)
 	MOVQ  192(DI), R8
@@ -6289,19 +6410,24 @@ end14:
 	ADDQ  16(DI), R8
 	MOVQ  p+24(FP), AX
 	LEAQ  (AX)(R8*4), SI
-	MOVQ  largest+32(FP), R12
+	MOVQ  192(DI), R8
+	IMULQ 16(DI), R8
+	MOVQ  largest+32(FP), AX
+	LEAQ  (AX)(R8*4), R12
 	MOVQ  192(DI), R8
 	IMULQ 120(DI), R8
 	MOVQ  p+24(FP), AX
 	LEAQ  (AX)(R8*4), R13
-	MOVQ  norm+40(FP), R14
-	MOVQ  bits+48(FP), R15
+	MOVQ  192(DI), R8
+	IMULQ 16(DI), R8
+	MOVQ  norm+40(FP), AX
+	LEAQ  (AX)(R8*4), R14
 	XORL  BX, BX
 	MOVQ  200(DI), DX
 	SUBQ  $+16, DX
-	JLT   tail15
+	JLT   tail13
 
-loop16:
+loop14:
 	VMOVUPS      (SI)(BX*4), Z0
 	VSUBPS       (R12)(BX*4), Z0, Z0
 	VPBROADCASTD vectorWords<>+12(SB), Z1
@@ -6331,28 +6457,21 @@ loop16:
 	VPSLLD       $+23, Z1, Z1
 	VMULPS       Z1, Z0, Z0
 	VMOVUPS      Z0, (SI)(BX*4)
-	VMOVUPS      (R13)(BX*4), Z1
-	VADDPS       Z0, Z1, Z0
-	VPXORD       Z2, Z2, Z2
-	VCMPPS       $+1, Z0, Z2, K1
-	VPBROADCASTD vectorWords<>+56(SB), Z3
-	VDIVPS       Z0, Z3, Z0
+	VADDPS       (R13)(BX*4), Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VCMPPS       $+1, Z0, Z1, K1
+	VPBROADCASTD vectorWords<>+56(SB), Z2
+	VDIVPS       Z0, Z2, Z0
 	VMOVUPS.Z    Z0, K1, Z0
 	VMOVUPS      Z0, (R14)(BX*4)
-	VMULPS       Z0, Z1, Z0
-	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS      (R15)(BX*4), Z1
-	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z1, K1
-	VMOVUPS.Z    Z0, K1, Z0
-	VMOVUPS      Z0, (R13)(BX*4)
 	ADDQ         $+16, BX
 	CMPQ         BX, DX
-	JLE          loop16
+	JLE          loop14
 
-tail15:
+tail13:
 	MOVQ         200(DI), CX
 	SUBQ         BX, CX
-	JLE          end17
+	JLE          end15
 	MOVL         $-1, AX
 	BZHIL        CX, AX, AX
 	KMOVW        AX, K7
@@ -6388,35 +6507,698 @@ tail15:
 	VMOVUPS      Z0, K7, (SI)(BX*4)
 	VMOVUPS.Z    (R13)(BX*4), K7, Z1
 	VADDPS       Z0, Z1, Z0
-	VPXORD       Z2, Z2, Z2
-	VCMPPS       $+1, Z0, Z2, K1
-	VPBROADCASTD vectorWords<>+56(SB), Z3
-	VDIVPS       Z0, Z3, Z0
+	VPXORD       Z1, Z1, Z1
+	VCMPPS       $+1, Z0, Z1, K1
+	VPBROADCASTD vectorWords<>+56(SB), Z2
+	VDIVPS       Z0, Z2, Z0
 	VMOVUPS.Z    Z0, K1, Z0
 	VMOVUPS      Z0, K7, (R14)(BX*4)
-	VMULPS       Z0, Z1, Z0
-	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS.Z    (R15)(BX*4), K7, Z1
-	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z1, K1
-	VMOVUPS.Z    Z0, K1, Z0
-	VMOVUPS      Z0, K7, (R13)(BX*4)
+
+end15:
+	MOVQ 192(DI), AX
+	INCQ AX
+	MOVQ AX, 192(DI)
+	CMPQ AX, 184(DI)
+	JLT  loop5
+
+end6:
+	MOVQ  160(DI), R8
+	IMULQ 128(DI), R8
+	MOVQ  R8, 184(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 200(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 192(DI)
+	MOVQ  200(DI), AX
+	CMPQ  AX, 192(DI)
+	JGE   end17
+
+loop16:
+	MOVQ         200(DI), R8
+	SHLQ         $+2, R8
+	ADDQ         184(DI), R8
+	MOVQ         R8, 208(DI)
+	MOVQ         200(DI), R8
+	MOVQ         largest+32(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         208(DI), R8
+	MOVQ         largest_+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         200(DI), R8
+	MOVQ         norm+40(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         208(DI), R8
+	MOVQ         norm_+56(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         16(DI), R8
+	ADDQ         200(DI), R8
+	MOVQ         largest+32(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         208(DI), R8
+	ADDQ         $+1, R8
+	MOVQ         largest_+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         16(DI), R8
+	ADDQ         200(DI), R8
+	MOVQ         norm+40(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         208(DI), R8
+	ADDQ         $+1, R8
+	MOVQ         norm_+56(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         16(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         200(DI), R8
+	MOVQ         largest+32(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         208(DI), R8
+	ADDQ         $+2, R8
+	MOVQ         largest_+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         16(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         200(DI), R8
+	MOVQ         norm+40(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         208(DI), R8
+	ADDQ         $+2, R8
+	MOVQ         norm_+56(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         16(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         200(DI), R8
+	MOVQ         largest+32(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         208(DI), R8
+	ADDQ         $+3, R8
+	MOVQ         largest_+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         16(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         200(DI), R8
+	MOVQ         norm+40(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         208(DI), R8
+	ADDQ         $+3, R8
+	MOVQ         norm_+56(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         200(DI), AX
+	INCQ         AX
+	MOVQ         AX, 200(DI)
+	CMPQ         AX, 192(DI)
+	JLT          loop16
 
 end17:
+	MOVQ 72(DI), R8
+	MOVQ 160(DI), R9
+	MOVL R9, R9
+	ADDL R9, R8
+	MOVQ R8, 192(DI)
+	MOVQ $+0, R8
+	MOVQ R8, 208(DI)
+	MOVQ $+4, R8
+	MOVQ R8, 200(DI)
+	MOVQ 208(DI), AX
+	CMPQ AX, 200(DI)
+	JGE  end19
+
+loop18:
+	MOVQ         16(DI), R8
+	MOVQ         R8, 224(DI)
+	MOVQ         208(DI), R8
+	IMULQ        136(DI), R8
+	ADDQ         144(DI), R8
+	MOVQ         R8, AX
+	ANDQ         $+3, AX
+	MOVQ         AX, 240(DI)
+	SHRQ         $+2, R8
+	MOVQ         R8, 232(DI)
+	MOVQ         192(DI), R8
+	MOVL         56(DI), AX
+	MOVL         $0xcd9e8d57, CX
+	MULL         CX
+	XORL         2048(DI), DX
+	XORL         R8, DX
+	XORL         2064(DI), AX
+	MOVQ         AX, 2304(DI)
+	MOVL         64(DI), AX
+	ADDL         $0x000d0000, AX
+	XORL         2056(DI), AX
+	MOVQ         AX, 2240(DI)
+	MOVL         DX, AX
+	MOVL         $0xd2511f53, CX
+	MULL         CX
+	XORL         2072(DI), DX
+	MOVQ         DX, 2368(DI)
+	XORL         2088(DI), AX
+	MOVQ         AX, 2432(DI)
+	VPBROADCASTD 232(DI), Z14
+	VPADDD       vectorWideVectors<>+64(SB), Z14, Z14
+	MOVQ         240(DI), AX
+	ADDQ         AX, 224(DI)
+	MOVQ         bits2+72(FP), SI
+	NEGQ         AX
+	LEAQ         (SI)(AX*4), SI
+	NOTQ         AX
+	MOVQ         AX, 216(DI)
+	XORL         BX, BX
+
+words20:
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z0
+	VMOVSHDUP       Z0, Z1
+	VPXORD.BCST     2240(DI), Z1, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
+	VMOVSHDUP       Z2, Z3
+	VPXORD.BCST     2304(DI), Z3, Z3
+	VPXORD.BCST     2368(DI), Z0, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPXORD.BCST     2432(DI), Z1, Z1
+	VPADDD.BCST     vectorWords<>+116(SB), Z14, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z6
+	VMOVSHDUP       Z6, Z7
+	VPXORD.BCST     2240(DI), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z8
+	VMOVSHDUP       Z8, Z9
+	VPXORD.BCST     2304(DI), Z9, Z9
+	VPXORD.BCST     2368(DI), Z6, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2080(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPXORD.BCST     2432(DI), Z8, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z5, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2096(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2104(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2096(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2104(DI), Z9, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z3
+	VPTERNLOGD.BCST $+150, 2112(DI), Z1, Z3
+	VPSRLQ          $+32, Z2, Z1
+	VPTERNLOGD.BCST $+150, 2120(DI), Z4, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z9
+	VPTERNLOGD.BCST $+150, 2112(DI), Z8, Z9
+	VPSRLQ          $+32, Z5, Z8
+	VPTERNLOGD.BCST $+150, 2120(DI), Z7, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z4
+	VPTERNLOGD.BCST $+150, 2128(DI), Z0, Z4
+	VPSRLQ          $+32, Z3, Z0
+	VPTERNLOGD.BCST $+150, 2136(DI), Z2, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z7
+	VPTERNLOGD.BCST $+150, 2128(DI), Z6, Z7
+	VPSRLQ          $+32, Z9, Z6
+	VPTERNLOGD.BCST $+150, 2136(DI), Z5, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z2
+	VPTERNLOGD.BCST $+150, 2144(DI), Z1, Z2
+	VPSRLQ          $+32, Z4, Z1
+	VPTERNLOGD.BCST $+150, 2152(DI), Z3, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z5
+	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z5
+	VPSRLQ          $+32, Z7, Z8
+	VPTERNLOGD.BCST $+150, 2152(DI), Z9, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z3
+	VPTERNLOGD.BCST $+150, 2160(DI), Z0, Z3
+	VPSRLQ          $+32, Z2, Z0
+	VPTERNLOGD.BCST $+150, 2168(DI), Z4, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z9
+	VPTERNLOGD.BCST $+150, 2160(DI), Z6, Z9
+	VPSRLQ          $+32, Z5, Z6
+	VPTERNLOGD.BCST $+150, 2168(DI), Z7, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPTERNLOGD.BCST $+150, 2184(DI), Z2, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2176(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPTERNLOGD.BCST $+150, 2184(DI), Z5, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2192(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2200(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2200(DI), Z9, Z6
+	KMOVW           vectorWords<>+120(SB), K6
+	VMOVSLDUP       Z1, K6, Z2
+	VMOVSLDUP       Z4, K6, Z0
+	VPUNPCKLQDQ     Z0, Z2, Z10
+	VPUNPCKHQDQ     Z0, Z2, Z11
+	KMOVW           vectorWords<>+120(SB), K6
+	VMOVSLDUP       Z8, K6, Z5
+	VMOVSLDUP       Z7, K6, Z6
+	VPUNPCKLQDQ     Z6, Z5, Z12
+	VPUNPCKHQDQ     Z6, Z5, Z13
+	LEAQ            (BX), AX
+	VPBROADCASTD    AX, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
+	VPCMPD.BCST     $+6, 216(DI), Z0, K7
+	VPCMPD.BCST     $+1, 224(DI), Z0, K7, K6
+	VMOVUPS         Z10, K6, (SI)(BX*4)
+	LEAQ            16(BX), AX
+	VPBROADCASTD    AX, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
+	VPCMPD.BCST     $+6, 216(DI), Z0, K7
+	VPCMPD.BCST     $+1, 224(DI), Z0, K7, K6
+	VMOVUPS         Z11, K6, 64(SI)(BX*4)
+	LEAQ            32(BX), AX
+	VPBROADCASTD    AX, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
+	VPCMPD.BCST     $+6, 216(DI), Z0, K7
+	VPCMPD.BCST     $+1, 224(DI), Z0, K7, K6
+	VMOVUPS         Z12, K6, 128(SI)(BX*4)
+	LEAQ            48(BX), AX
+	VPBROADCASTD    AX, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
+	VPCMPD.BCST     $+6, 216(DI), Z0, K7
+	VPCMPD.BCST     $+1, 224(DI), Z0, K7, K6
+	VMOVUPS         Z13, K6, 192(SI)(BX*4)
+	ADDQ            $+64, BX
+	CMPQ            BX, 224(DI)
+	JLT             words20
+	MOVQ            16(DI), R8
+	MOVQ            R8, 216(DI)
+	MOVQ            208(DI), R8
+	IMULQ           136(DI), R8
+	MOVQ            R8, AX
+	ANDQ            $+3, AX
+	MOVQ            AX, 232(DI)
+	SHRQ            $+2, R8
+	MOVQ            R8, 224(DI)
+	MOVQ            192(DI), R8
+	MOVL            56(DI), AX
+	MOVL            $0xcd9e8d57, CX
+	MULL            CX
+	XORL            2048(DI), DX
+	XORL            R8, DX
+	XORL            2064(DI), AX
+	MOVQ            AX, 2304(DI)
+	MOVL            64(DI), AX
+	ADDL            $0x000d0000, AX
+	XORL            2056(DI), AX
+	MOVQ            AX, 2240(DI)
+	MOVL            DX, AX
+	MOVL            $0xd2511f53, CX
+	MULL            CX
+	XORL            2072(DI), DX
+	MOVQ            DX, 2368(DI)
+	XORL            2088(DI), AX
+	MOVQ            AX, 2432(DI)
+	MOVQ            208(DI), R8
+	IMULQ           120(DI), R8
+	MOVQ            p+24(FP), AX
+	LEAQ            (AX)(R8*4), SI
+	MOVQ            208(DI), R8
+	IMULQ           16(DI), R8
+	MOVQ            norm+40(FP), AX
+	LEAQ            (AX)(R8*4), R12
+	VPBROADCASTD    224(DI), Z27
+	VPADDD          vectorWideVectors<>+64(SB), Z27, Z27
+	XORL            BX, BX
+	MOVQ            216(DI), DX
+	SUBQ            $+64, DX
+	JLT             tail21
+
+loop22:
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
+	VMOVSHDUP       Z0, Z1
+	VPXORD.BCST     2240(DI), Z1, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
+	VMOVSHDUP       Z2, Z3
+	VPXORD.BCST     2304(DI), Z3, Z3
+	VPXORD.BCST     2368(DI), Z0, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPXORD.BCST     2432(DI), Z1, Z1
+	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z6
+	VMOVSHDUP       Z6, Z7
+	VPXORD.BCST     2240(DI), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z8
+	VMOVSHDUP       Z8, Z9
+	VPXORD.BCST     2304(DI), Z9, Z9
+	VPXORD.BCST     2368(DI), Z6, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2080(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPXORD.BCST     2432(DI), Z8, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z5, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2096(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2104(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2096(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2104(DI), Z9, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z3
+	VPTERNLOGD.BCST $+150, 2112(DI), Z1, Z3
+	VPSRLQ          $+32, Z2, Z1
+	VPTERNLOGD.BCST $+150, 2120(DI), Z4, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z9
+	VPTERNLOGD.BCST $+150, 2112(DI), Z8, Z9
+	VPSRLQ          $+32, Z5, Z8
+	VPTERNLOGD.BCST $+150, 2120(DI), Z7, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z4
+	VPTERNLOGD.BCST $+150, 2128(DI), Z0, Z4
+	VPSRLQ          $+32, Z3, Z0
+	VPTERNLOGD.BCST $+150, 2136(DI), Z2, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z7
+	VPTERNLOGD.BCST $+150, 2128(DI), Z6, Z7
+	VPSRLQ          $+32, Z9, Z6
+	VPTERNLOGD.BCST $+150, 2136(DI), Z5, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z2
+	VPTERNLOGD.BCST $+150, 2144(DI), Z1, Z2
+	VPSRLQ          $+32, Z4, Z1
+	VPTERNLOGD.BCST $+150, 2152(DI), Z3, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z5
+	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z5
+	VPSRLQ          $+32, Z7, Z8
+	VPTERNLOGD.BCST $+150, 2152(DI), Z9, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z3
+	VPTERNLOGD.BCST $+150, 2160(DI), Z0, Z3
+	VPSRLQ          $+32, Z2, Z0
+	VPTERNLOGD.BCST $+150, 2168(DI), Z4, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z9
+	VPTERNLOGD.BCST $+150, 2160(DI), Z6, Z9
+	VPSRLQ          $+32, Z5, Z6
+	VPTERNLOGD.BCST $+150, 2168(DI), Z7, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPTERNLOGD.BCST $+150, 2184(DI), Z2, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2176(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPTERNLOGD.BCST $+150, 2184(DI), Z5, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2192(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2200(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2200(DI), Z9, Z6
+	KMOVW           vectorWords<>+120(SB), K6
+	VMOVSLDUP       Z1, K6, Z2
+	VMOVSLDUP       Z4, K6, Z0
+	VPUNPCKLQDQ     Z0, Z2, Z28
+	VPUNPCKHQDQ     Z0, Z2, Z29
+	KMOVW           vectorWords<>+120(SB), K6
+	VMOVSLDUP       Z8, K6, Z5
+	VMOVSLDUP       Z7, K6, Z6
+	VPUNPCKLQDQ     Z6, Z5, Z30
+	VPUNPCKHQDQ     Z6, Z5, Z31
+	VMOVUPS         (SI)(BX*4), Z0
+	VMULPS          (R12)(BX*4), Z0, Z0
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
+	VMOVUPS.Z       Z0, K1, Z0
+	VMOVUPS         Z0, (SI)(BX*4)
+	VMOVUPS         64(SI)(BX*4), Z0
+	VMULPS          64(R12)(BX*4), Z0, Z0
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
+	VMOVUPS.Z       Z0, K1, Z0
+	VMOVUPS         Z0, 64(SI)(BX*4)
+	VMOVUPS         128(SI)(BX*4), Z0
+	VMULPS          128(R12)(BX*4), Z0, Z0
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
+	VMOVUPS.Z       Z0, K1, Z0
+	VMOVUPS         Z0, 128(SI)(BX*4)
+	VMOVUPS         192(SI)(BX*4), Z0
+	VMULPS          192(R12)(BX*4), Z0, Z0
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
+	VMOVUPS.Z       Z0, K1, Z0
+	VMOVUPS         Z0, 192(SI)(BX*4)
+	ADDQ            $+64, BX
+	CMPQ            BX, DX
+	JLE             loop22
+
+tail21:
+	MOVQ            216(DI), CX
+	SUBQ            BX, CX
+	JLE             end23
+	MOVL            $-1, AX
+	BZHIL           CX, AX, AX
+	KMOVW           AX, K7
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
+	VMOVSHDUP       Z0, Z1
+	VPXORD.BCST     2240(DI), Z1, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
+	VMOVSHDUP       Z2, Z3
+	VPXORD.BCST     2304(DI), Z3, Z3
+	VPXORD.BCST     2368(DI), Z0, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPXORD.BCST     2432(DI), Z1, Z1
+	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z6
+	VMOVSHDUP       Z6, Z7
+	VPXORD.BCST     2240(DI), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z8
+	VMOVSHDUP       Z8, Z9
+	VPXORD.BCST     2304(DI), Z9, Z9
+	VPXORD.BCST     2368(DI), Z6, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2080(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPXORD.BCST     2432(DI), Z8, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z5, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2096(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2104(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2096(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2104(DI), Z9, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z3
+	VPTERNLOGD.BCST $+150, 2112(DI), Z1, Z3
+	VPSRLQ          $+32, Z2, Z1
+	VPTERNLOGD.BCST $+150, 2120(DI), Z4, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z9
+	VPTERNLOGD.BCST $+150, 2112(DI), Z8, Z9
+	VPSRLQ          $+32, Z5, Z8
+	VPTERNLOGD.BCST $+150, 2120(DI), Z7, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z4
+	VPTERNLOGD.BCST $+150, 2128(DI), Z0, Z4
+	VPSRLQ          $+32, Z3, Z0
+	VPTERNLOGD.BCST $+150, 2136(DI), Z2, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z7
+	VPTERNLOGD.BCST $+150, 2128(DI), Z6, Z7
+	VPSRLQ          $+32, Z9, Z6
+	VPTERNLOGD.BCST $+150, 2136(DI), Z5, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z2
+	VPTERNLOGD.BCST $+150, 2144(DI), Z1, Z2
+	VPSRLQ          $+32, Z4, Z1
+	VPTERNLOGD.BCST $+150, 2152(DI), Z3, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z5
+	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z5
+	VPSRLQ          $+32, Z7, Z8
+	VPTERNLOGD.BCST $+150, 2152(DI), Z9, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z3
+	VPTERNLOGD.BCST $+150, 2160(DI), Z0, Z3
+	VPSRLQ          $+32, Z2, Z0
+	VPTERNLOGD.BCST $+150, 2168(DI), Z4, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z9
+	VPTERNLOGD.BCST $+150, 2160(DI), Z6, Z9
+	VPSRLQ          $+32, Z5, Z6
+	VPTERNLOGD.BCST $+150, 2168(DI), Z7, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPTERNLOGD.BCST $+150, 2184(DI), Z2, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2176(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPTERNLOGD.BCST $+150, 2184(DI), Z5, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2192(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2200(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2200(DI), Z9, Z6
+	KMOVW           vectorWords<>+120(SB), K6
+	VMOVSLDUP       Z1, K6, Z2
+	VMOVSLDUP       Z4, K6, Z0
+	VPUNPCKLQDQ     Z0, Z2, Z28
+	VPUNPCKHQDQ     Z0, Z2, Z29
+	KMOVW           vectorWords<>+120(SB), K6
+	VMOVSLDUP       Z8, K6, Z5
+	VMOVSLDUP       Z7, K6, Z6
+	VPUNPCKLQDQ     Z6, Z5, Z30
+	VPUNPCKHQDQ     Z6, Z5, Z31
+	VMOVUPS.Z       (SI)(BX*4), K7, Z0
+	VMOVUPS.Z       (R12)(BX*4), K7, Z1
+	VMULPS          Z1, Z0, Z0
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
+	VMOVUPS.Z       Z0, K1, Z0
+	VMOVUPS         Z0, K7, (SI)(BX*4)
+	SUBQ            $+16, CX
+	JLE             end23
+	MOVL            $-1, AX
+	BZHIL           CX, AX, AX
+	KMOVW           AX, K7
+	VMOVUPS.Z       64(SI)(BX*4), K7, Z0
+	VMOVUPS.Z       64(R12)(BX*4), K7, Z1
+	VMULPS          Z1, Z0, Z0
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
+	VMOVUPS.Z       Z0, K1, Z0
+	VMOVUPS         Z0, K7, 64(SI)(BX*4)
+	SUBQ            $+16, CX
+	JLE             end23
+	MOVL            $-1, AX
+	BZHIL           CX, AX, AX
+	KMOVW           AX, K7
+	VMOVUPS.Z       128(SI)(BX*4), K7, Z0
+	VMOVUPS.Z       128(R12)(BX*4), K7, Z1
+	VMULPS          Z1, Z0, Z0
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
+	VMOVUPS.Z       Z0, K1, Z0
+	VMOVUPS         Z0, K7, 128(SI)(BX*4)
+	SUBQ            $+16, CX
+	JLE             end23
+	MOVL            $-1, AX
+	BZHIL           CX, AX, AX
+	KMOVW           AX, K7
+	VMOVUPS.Z       192(SI)(BX*4), K7, Z0
+	VMOVUPS.Z       192(R12)(BX*4), K7, Z1
+	VMULPS          Z1, Z0, Z0
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
+	VMOVUPS.Z       Z0, K1, Z0
+	VMOVUPS         Z0, K7, 192(SI)(BX*4)
+
+end23:
 	MOVQ  16(DI), R8
-	MOVQ  R8, 200(DI)
-	MOVQ  bits2+56(FP), SI
-	MOVQ  192(DI), R8
+	MOVQ  R8, 216(DI)
+	MOVQ  bits2+72(FP), SI
+	MOVQ  208(DI), R8
 	IMULQ 120(DI), R8
 	ADDQ  16(DI), R8
 	MOVQ  p+24(FP), AX
 	LEAQ  (AX)(R8*4), R12
-	MOVQ  norm+40(FP), R13
+	MOVQ  208(DI), R8
+	IMULQ 16(DI), R8
+	MOVQ  norm+40(FP), AX
+	LEAQ  (AX)(R8*4), R13
 	XORL  BX, BX
-	MOVQ  200(DI), DX
+	MOVQ  216(DI), DX
 	SUBQ  $+16, DX
-	JLT   tail18
+	JLT   tail24
 
-loop19:
+loop25:
 	VMOVUPS      (R12)(BX*4), Z0
 	VMULPS       (R13)(BX*4), Z0, Z0
 	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z0
@@ -6426,12 +7208,12 @@ loop19:
 	VMOVUPS      Z0, (R12)(BX*4)
 	ADDQ         $+16, BX
 	CMPQ         BX, DX
-	JLE          loop19
+	JLE          loop25
 
-tail18:
-	MOVQ         200(DI), CX
+tail24:
+	MOVQ         216(DI), CX
 	SUBQ         BX, CX
-	JLE          end20
+	JLE          end26
 	MOVL         $-1, AX
 	BZHIL        CX, AX, AX
 	KMOVW        AX, K7
@@ -6444,30 +7226,30 @@ tail18:
 	VMOVUPS.Z    Z0, K1, Z0
 	VMOVUPS      Z0, K7, (R12)(BX*4)
 
-end20:
-	MOVQ 192(DI), AX
+end26:
+	MOVQ 208(DI), AX
 	INCQ AX
-	MOVQ AX, 192(DI)
-	CMPQ AX, 184(DI)
-	JLT  loop5
+	MOVQ AX, 208(DI)
+	CMPQ AX, 200(DI)
+	JLT  loop18
 
-end6:
-	MOVQ  152(DI), R8
+end19:
+	MOVQ  160(DI), R8
 	IMULQ 104(DI), R8
-	MOVQ  R8, 184(DI)
-	MOVQ  152(DI), R8
-	IMULQ 112(DI), R8
-	MOVQ  R8, 192(DI)
-	MOVQ  $+0, R8
-	MOVQ  R8, 208(DI)
-	MOVQ  16(DI), R8
 	MOVQ  R8, 200(DI)
-	MOVQ  208(DI), AX
-	CMPQ  AX, 200(DI)
-	JGE   end22
+	MOVQ  160(DI), R8
+	IMULQ 112(DI), R8
+	MOVQ  R8, 208(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 224(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 216(DI)
+	MOVQ  224(DI), AX
+	CMPQ  AX, 216(DI)
+	JGE   end28
 
-loop21:
-	MOVQ         208(DI), R8
+loop27:
+	MOVQ         224(DI), R8
 	IMULQ        $-1, R8
 	ADDQ         80(DI), R8
 	CMPQ         R8, 88(DI)
@@ -6475,8 +7257,8 @@ loop21:
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 216(DI)
-	MOVQ         208(DI), R8
+	MOVQ         R8, 232(DI)
+	MOVQ         224(DI), R8
 	IMULQ        $-1, R8
 	ADDQ         96(DI), R8
 	CMPQ         R8, 88(DI)
@@ -6484,45 +7266,45 @@ loop21:
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 224(DI)
-	MOVQ         208(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         184(DI), R8
-	MOVQ         R8, 232(DI)
-	MOVQ         216(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         192(DI), R8
 	MOVQ         R8, 240(DI)
-	MOVQ         208(DI), R8
-	ADDQ         16(DI), R8
-	MOVQ         R8, 248(DI)
 	MOVQ         224(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         192(DI), R8
+	ADDQ         200(DI), R8
+	MOVQ         R8, 248(DI)
+	MOVQ         232(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         208(DI), R8
 	MOVQ         R8, 256(DI)
-	MOVQ         208(DI), R8
+	MOVQ         224(DI), R8
+	ADDQ         16(DI), R8
+	MOVQ         R8, 264(DI)
+	MOVQ         240(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         208(DI), R8
+	MOVQ         R8, 272(DI)
+	MOVQ         224(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2240(DI)
-	MOVQ         248(DI), R8
+	MOVQ         264(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2304(DI)
-	MOVQ         208(DI), R8
+	MOVQ         224(DI), R8
 	ADDQ         120(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2368(DI)
 	MOVQ         120(DI), R8
-	ADDQ         248(DI), R8
+	ADDQ         264(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2432(DI)
-	MOVQ         208(DI), R8
+	MOVQ         224(DI), R8
 	MOVQ         120(DI), R9
 	SHLQ         $+1, R9
 	ADDQ         R9, R8
@@ -6532,12 +7314,12 @@ loop21:
 	VMOVUPS      Z1, 2496(DI)
 	MOVQ         120(DI), R8
 	SHLQ         $+1, R8
-	ADDQ         248(DI), R8
+	ADDQ         264(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2560(DI)
-	MOVQ         208(DI), R8
+	MOVQ         224(DI), R8
 	MOVQ         120(DI), R9
 	IMULQ        $+3, R9
 	ADDQ         R9, R8
@@ -6547,19 +7329,19 @@ loop21:
 	VMOVUPS      Z1, 2624(DI)
 	MOVQ         120(DI), R8
 	IMULQ        $+3, R8
-	ADDQ         248(DI), R8
+	ADDQ         264(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2688(DI)
-	MOVQ         240(DI), R8
-	MOVQ         v+72(FP), AX
-	LEAQ         (AX)(R8*4), SI
 	MOVQ         256(DI), R8
-	MOVQ         v+72(FP), AX
+	MOVQ         v+88(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         272(DI), R8
+	MOVQ         v+88(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         232(DI), R8
-	MOVQ         y+64(FP), AX
+	MOVQ         248(DI), R8
+	MOVQ         y+80(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VMOVUPS      2240(DI), Z0
 	VMULPS       (SI), Z0, Z0
@@ -6589,45 +7371,45 @@ loop21:
 	VADDPS       Z1, Z0, Z0
 	VADDPS.BCST  vectorWords<>+4(SB), Z0, Z0
 	VMOVUPS      Z0, 192(R13)
-	MOVQ         208(DI), AX
+	MOVQ         224(DI), AX
 	INCQ         AX
-	MOVQ         AX, 208(DI)
-	CMPQ         AX, 200(DI)
-	JLT          loop21
+	MOVQ         AX, 224(DI)
+	CMPQ         AX, 216(DI)
+	JLT          loop27
 
-end22:
-	MOVQ 152(DI), AX
+end28:
+	MOVQ 160(DI), AX
 	INCQ AX
-	MOVQ AX, 152(DI)
-	CMPQ AX, 144(DI)
+	MOVQ AX, 160(DI)
+	CMPQ AX, 152(DI)
 	JLT  loop1
 
 end2:
 	VZEROUPPER
 	RET
 
-// func attention64SourceWindow2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·attention64SourceWindow2DropoutVector1AVX2(SB), NOSPLIT, $0-148
+// func attention64SourceWindow2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, largest_ *float32, norm_ *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·attention64SourceWindow2DropoutVector1AVX2(SB), NOSPLIT, $0-164
 	MOVQ         frame+0(FP), DI
-	MOVQ         b_from+80(FP), AX
+	MOVQ         b_from+96(FP), AX
 	MOVQ         AX, (DI)
-	MOVQ         b_to+88(FP), AX
+	MOVQ         b_to+104(FP), AX
 	MOVQ         AX, 8(DI)
-	MOVQ         T+96(FP), AX
+	MOVQ         T+112(FP), AX
 	MOVQ         AX, 16(DI)
-	MOVQ         S+104(FP), AX
+	MOVQ         S+120(FP), AX
 	MOVQ         AX, 24(DI)
-	MOVQ         P+112(FP), AX
+	MOVQ         P+128(FP), AX
 	MOVQ         AX, 32(DI)
-	MOVL         seed0+120(FP), AX
+	MOVL         seed0+136(FP), AX
 	MOVQ         AX, 40(DI)
-	MOVL         seed1+124(FP), AX
+	MOVL         seed1+140(FP), AX
 	MOVQ         AX, 48(DI)
-	MOVL         step+128(FP), AX
+	MOVL         step+144(FP), AX
 	MOVQ         AX, 56(DI)
-	MOVQ         layer+136(FP), AX
+	MOVQ         layer+152(FP), AX
 	MOVQ         AX, 64(DI)
-	MOVL         example+144(FP), AX
+	MOVL         example+160(FP), AX
 	MOVQ         AX, 72(DI)
 	MOVQ         40(DI), AX
 	VMOVD        AX, X0
@@ -6732,13 +7514,7 @@ TEXT ·attention64SourceWindow2DropoutVector1AVX2(SB), NOSPLIT, $0-148
 	SHLQ         $+1, R8
 	MOVQ         R8, 120(DI)
 	MOVQ         16(DI), R8
-	ADDQ         $+3, R8
-	MOVQ         R8, AX
-	SARQ         $+63, AX
-	ANDQ         $+3, AX
-	ADDQ         AX, R8
-	SARQ         $+2, R8
-	SHLQ         $+3, R8
+	SHLQ         $+2, R8
 	MOVQ         R8, 128(DI)
 	MOVQ         16(DI), R8
 	ADDQ         $+3, R8
@@ -6747,33 +7523,42 @@ TEXT ·attention64SourceWindow2DropoutVector1AVX2(SB), NOSPLIT, $0-148
 	ANDQ         $+3, AX
 	ADDQ         AX, R8
 	SARQ         $+2, R8
-	SHLQ         $+2, R8
+	SHLQ         $+3, R8
 	MOVQ         R8, 136(DI)
-	MOVQ         (DI), R8
-	MOVQ         R8, 152(DI)
-	MOVQ         8(DI), R8
+	MOVQ         16(DI), R8
+	ADDQ         $+3, R8
+	MOVQ         R8, AX
+	SARQ         $+63, AX
+	ANDQ         $+3, AX
+	ADDQ         AX, R8
+	SARQ         $+2, R8
+	SHLQ         $+2, R8
 	MOVQ         R8, 144(DI)
-	MOVQ         152(DI), AX
-	CMPQ         AX, 144(DI)
+	MOVQ         (DI), R8
+	MOVQ         R8, 160(DI)
+	MOVQ         8(DI), R8
+	MOVQ         R8, 152(DI)
+	MOVQ         160(DI), AX
+	CMPQ         AX, 152(DI)
 	JGE          end2
 
 loop1:
-	MOVQ  152(DI), R8
+	MOVQ  160(DI), R8
 	IMULQ 104(DI), R8
-	MOVQ  R8, 160(DI)
-	MOVQ  152(DI), R8
-	IMULQ 112(DI), R8
 	MOVQ  R8, 168(DI)
-	MOVQ  $+0, R8
-	MOVQ  R8, 184(DI)
-	MOVQ  16(DI), R8
+	MOVQ  160(DI), R8
+	IMULQ 112(DI), R8
 	MOVQ  R8, 176(DI)
-	MOVQ  184(DI), AX
-	CMPQ  AX, 176(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 192(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 184(DI)
+	MOVQ  192(DI), AX
+	CMPQ  AX, 184(DI)
 	JGE   end4
 
 loop3:
-	MOVQ         184(DI), R8
+	MOVQ         192(DI), R8
 	IMULQ        $-1, R8
 	ADDQ         80(DI), R8
 	CMPQ         R8, 88(DI)
@@ -6781,8 +7566,8 @@ loop3:
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 192(DI)
-	MOVQ         184(DI), R8
+	MOVQ         R8, 200(DI)
+	MOVQ         192(DI), R8
 	IMULQ        $-1, R8
 	ADDQ         96(DI), R8
 	CMPQ         R8, 88(DI)
@@ -6790,10 +7575,6 @@ loop3:
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 200(DI)
-	MOVQ         184(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         160(DI), R8
 	MOVQ         R8, 208(DI)
 	MOVQ         192(DI), R8
 	SHLQ         $+6, R8
@@ -6801,18 +7582,22 @@ loop3:
 	MOVQ         R8, 216(DI)
 	MOVQ         200(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         168(DI), R8
+	ADDQ         176(DI), R8
 	MOVQ         R8, 224(DI)
-	MOVQ         184(DI), R8
-	ADDQ         16(DI), R8
-	MOVQ         R8, 232(DI)
 	MOVQ         208(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         176(DI), R8
+	MOVQ         R8, 232(DI)
+	MOVQ         192(DI), R8
+	ADDQ         16(DI), R8
+	MOVQ         R8, 240(DI)
+	MOVQ         216(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         216(DI), R8
+	MOVQ         224(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         224(DI), R8
+	MOVQ         232(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VPXOR        Y13, Y13, Y13
@@ -6929,29 +7714,29 @@ loop3:
 	VMOVUPS      Y0, 3136(DI)
 	VMOVUPS      2688(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         184(DI), R8
+	MOVQ         192(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2752(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         232(DI), R8
+	MOVQ         240(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2816(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         184(DI), R8
+	MOVQ         192(DI), R8
 	ADDQ         120(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2880(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         120(DI), R8
-	ADDQ         232(DI), R8
+	ADDQ         240(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2944(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         184(DI), R8
+	MOVQ         192(DI), R8
 	MOVQ         120(DI), R9
 	SHLQ         $+1, R9
 	ADDQ         R9, R8
@@ -6961,12 +7746,12 @@ loop3:
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         120(DI), R8
 	SHLQ         $+1, R8
-	ADDQ         232(DI), R8
+	ADDQ         240(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      3072(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         184(DI), R8
+	MOVQ         192(DI), R8
 	MOVQ         120(DI), R9
 	IMULQ        $+3, R9
 	ADDQ         R9, R8
@@ -6976,21 +7761,16 @@ loop3:
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         120(DI), R8
 	IMULQ        $+3, R8
-	ADDQ         232(DI), R8
+	ADDQ         240(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         184(DI), AX
+	MOVQ         192(DI), AX
 	INCQ         AX
-	MOVQ         AX, 184(DI)
-	CMPQ         AX, 176(DI)
+	MOVQ         AX, 192(DI)
+	CMPQ         AX, 184(DI)
 	JLT          loop3
 
 end4:
-	MOVQ 72(DI), R8
-	MOVQ 152(DI), R9
-	MOVL R9, R9
-	ADDL R9, R8
-	MOVQ R8, 176(DI)
 	MOVQ $+0, R8
 	MOVQ R8, 192(DI)
 	MOVQ $+4, R8
@@ -7000,315 +7780,18 @@ end4:
 	JGE  end6
 
 loop5:
-	MOVQ         16(DI), R8
-	MOVQ         R8, 208(DI)
-	MOVQ         192(DI), R8
-	IMULQ        128(DI), R8
-	MOVQ         R8, AX
-	ANDQ         $+3, AX
-	MOVQ         AX, 224(DI)
-	SHRQ         $+2, R8
-	MOVQ         R8, 216(DI)
-	MOVQ         176(DI), R8
-	MOVL         56(DI), AX
-	MOVL         $0xcd9e8d57, CX
-	MULL         CX
-	XORL         2048(DI), DX
-	XORL         R8, DX
-	XORL         2112(DI), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VMOVUPS      Y0, 2752(DI)
-	MOVL         64(DI), AX
-	ADDL         $0x000d0000, AX
-	XORL         2080(DI), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VMOVUPS      Y0, 2688(DI)
-	MOVL         DX, AX
-	MOVL         $0xd2511f53, CX
-	MULL         CX
-	XORL         2144(DI), DX
-	VMOVD        DX, X0
-	VPBROADCASTD X0, Y0
-	VMOVUPS      Y0, 2816(DI)
-	XORL         2208(DI), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VMOVUPS      Y0, 2880(DI)
-	VPBROADCASTD 216(DI), Y7
-	VPADDD       vectorVectors<>+992(SB), Y7, Y7
-	MOVQ         224(DI), AX
-	ADDQ         AX, 208(DI)
-	MOVQ         bits+48(FP), SI
-	NEGQ         AX
-	LEAQ         (SI)(AX*4), SI
-	NOTQ         AX
-	MOVQ         AX, 200(DI)
-	XORL         BX, BX
+	MOVQ  16(DI), R8
+	MOVQ  R8, 200(DI)
+	MOVQ  192(DI), R8
+	IMULQ 120(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	XORL  BX, BX
+	MOVQ  200(DI), DX
+	SUBQ  $+8, DX
+	JLT   tail7
 
-words7:
-	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y0
-	VMOVSHDUP    Y0, Y1
-	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
-	VMOVSHDUP    Y2, Y3
-	VPXOR        2752(DI), Y3, Y3
-	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
-	VMOVSHDUP    Y0, Y4
-	VPXOR        Y2, Y4, Y4
-	VPXOR        2176(DI), Y4, Y4
-	VPSRLQ       $+32, Y3, Y1
-	VPXOR        2880(DI), Y1, Y1
-	VPADDD       vectorVectors<>+1024(SB), Y7, Y7
-	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
-	VMOVSHDUP    Y1, Y2
-	VPXOR        Y0, Y2, Y2
-	VPXOR        2240(DI), Y2, Y2
-	VPSRLQ       $+32, Y4, Y0
-	VPXOR        Y3, Y0, Y0
-	VPXOR        2272(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y2
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
-	VMOVSHDUP    Y0, Y3
-	VPXOR        Y1, Y3, Y3
-	VPXOR        2304(DI), Y3, Y3
-	VPSRLQ       $+32, Y2, Y1
-	VPXOR        Y4, Y1, Y1
-	VPXOR        2336(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
-	VMOVSHDUP    Y1, Y4
-	VPXOR        Y0, Y4, Y4
-	VPXOR        2368(DI), Y4, Y4
-	VPSRLQ       $+32, Y3, Y0
-	VPXOR        Y2, Y0, Y0
-	VPXOR        2400(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
-	VMOVSHDUP    Y0, Y2
-	VPXOR        Y1, Y2, Y2
-	VPXOR        2432(DI), Y2, Y2
-	VPSRLQ       $+32, Y4, Y1
-	VPXOR        Y3, Y1, Y1
-	VPXOR        2464(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y2
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
-	VMOVSHDUP    Y1, Y3
-	VPXOR        Y0, Y3, Y3
-	VPXOR        2496(DI), Y3, Y3
-	VPSRLQ       $+32, Y2, Y0
-	VPXOR        Y4, Y0, Y0
-	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
-	VMOVSHDUP    Y0, Y4
-	VPXOR        Y1, Y4, Y4
-	VPXOR        2560(DI), Y4, Y4
-	VPSRLQ       $+32, Y3, Y1
-	VPXOR        Y2, Y1, Y1
-	VPXOR        2592(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
-	VMOVSHDUP    Y1, Y2
-	VPXOR        Y0, Y2, Y2
-	VPXOR        2624(DI), Y2, Y2
-	VPSRLQ       $+32, Y4, Y0
-	VPXOR        Y3, Y0, Y0
-	VPXOR        2656(DI), Y0, Y0
-	VPSLLQ       $+32, Y1, Y1
-	VPBLENDD     $+170, Y1, Y2, Y2
-	VPSLLQ       $+32, Y4, Y4
-	VPBLENDD     $+170, Y4, Y0, Y0
-	VPUNPCKLQDQ  Y0, Y2, Y5
-	VPUNPCKHQDQ  Y0, Y2, Y6
-	LEAQ         (BX), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 200(DI), Y1
-	VPCMPGTD     Y1, Y0, Y1
-	VPBROADCASTD 208(DI), Y2
-	VPCMPGTD     Y0, Y2, Y2
-	VPAND        Y1, Y2, Y1
-	VMASKMOVPS   Y5, Y1, (SI)(BX*4)
-	LEAQ         8(BX), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 200(DI), Y1
-	VPCMPGTD     Y1, Y0, Y1
-	VPBROADCASTD 208(DI), Y2
-	VPCMPGTD     Y0, Y2, Y2
-	VPAND        Y1, Y2, Y1
-	VMASKMOVPS   Y6, Y1, 32(SI)(BX*4)
-	ADDQ         $+16, BX
-	CMPQ         BX, 208(DI)
-	JLT          words7
-	MOVQ         16(DI), R8
-	MOVQ         R8, 208(DI)
-	MOVQ         192(DI), R8
-	IMULQ        128(DI), R8
-	ADDQ         136(DI), R8
-	MOVQ         R8, AX
-	ANDQ         $+3, AX
-	MOVQ         AX, 224(DI)
-	SHRQ         $+2, R8
-	MOVQ         R8, 216(DI)
-	MOVQ         176(DI), R8
-	MOVL         56(DI), AX
-	MOVL         $0xcd9e8d57, CX
-	MULL         CX
-	XORL         2048(DI), DX
-	XORL         R8, DX
-	XORL         2112(DI), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VMOVUPS      Y0, 2752(DI)
-	MOVL         64(DI), AX
-	ADDL         $0x000d0000, AX
-	XORL         2080(DI), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VMOVUPS      Y0, 2688(DI)
-	MOVL         DX, AX
-	MOVL         $0xd2511f53, CX
-	MULL         CX
-	XORL         2144(DI), DX
-	VMOVD        DX, X0
-	VPBROADCASTD X0, Y0
-	VMOVUPS      Y0, 2816(DI)
-	XORL         2208(DI), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VMOVUPS      Y0, 2880(DI)
-	VPBROADCASTD 216(DI), Y7
-	VPADDD       vectorVectors<>+992(SB), Y7, Y7
-	MOVQ         224(DI), AX
-	ADDQ         AX, 208(DI)
-	MOVQ         bits2+56(FP), SI
-	NEGQ         AX
-	LEAQ         (SI)(AX*4), SI
-	NOTQ         AX
-	MOVQ         AX, 200(DI)
-	XORL         BX, BX
-
-words8:
-	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y0
-	VMOVSHDUP    Y0, Y1
-	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
-	VMOVSHDUP    Y2, Y3
-	VPXOR        2752(DI), Y3, Y3
-	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
-	VMOVSHDUP    Y0, Y4
-	VPXOR        Y2, Y4, Y4
-	VPXOR        2176(DI), Y4, Y4
-	VPSRLQ       $+32, Y3, Y1
-	VPXOR        2880(DI), Y1, Y1
-	VPADDD       vectorVectors<>+1024(SB), Y7, Y7
-	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
-	VMOVSHDUP    Y1, Y2
-	VPXOR        Y0, Y2, Y2
-	VPXOR        2240(DI), Y2, Y2
-	VPSRLQ       $+32, Y4, Y0
-	VPXOR        Y3, Y0, Y0
-	VPXOR        2272(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y2
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
-	VMOVSHDUP    Y0, Y3
-	VPXOR        Y1, Y3, Y3
-	VPXOR        2304(DI), Y3, Y3
-	VPSRLQ       $+32, Y2, Y1
-	VPXOR        Y4, Y1, Y1
-	VPXOR        2336(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
-	VMOVSHDUP    Y1, Y4
-	VPXOR        Y0, Y4, Y4
-	VPXOR        2368(DI), Y4, Y4
-	VPSRLQ       $+32, Y3, Y0
-	VPXOR        Y2, Y0, Y0
-	VPXOR        2400(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
-	VMOVSHDUP    Y0, Y2
-	VPXOR        Y1, Y2, Y2
-	VPXOR        2432(DI), Y2, Y2
-	VPSRLQ       $+32, Y4, Y1
-	VPXOR        Y3, Y1, Y1
-	VPXOR        2464(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y2
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
-	VMOVSHDUP    Y1, Y3
-	VPXOR        Y0, Y3, Y3
-	VPXOR        2496(DI), Y3, Y3
-	VPSRLQ       $+32, Y2, Y0
-	VPXOR        Y4, Y0, Y0
-	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
-	VMOVSHDUP    Y0, Y4
-	VPXOR        Y1, Y4, Y4
-	VPXOR        2560(DI), Y4, Y4
-	VPSRLQ       $+32, Y3, Y1
-	VPXOR        Y2, Y1, Y1
-	VPXOR        2592(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
-	VMOVSHDUP    Y1, Y2
-	VPXOR        Y0, Y2, Y2
-	VPXOR        2624(DI), Y2, Y2
-	VPSRLQ       $+32, Y4, Y0
-	VPXOR        Y3, Y0, Y0
-	VPXOR        2656(DI), Y0, Y0
-	VPSLLQ       $+32, Y1, Y1
-	VPBLENDD     $+170, Y1, Y2, Y2
-	VPSLLQ       $+32, Y4, Y4
-	VPBLENDD     $+170, Y4, Y0, Y0
-	VPUNPCKLQDQ  Y0, Y2, Y5
-	VPUNPCKHQDQ  Y0, Y2, Y6
-	LEAQ         (BX), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 200(DI), Y1
-	VPCMPGTD     Y1, Y0, Y1
-	VPBROADCASTD 208(DI), Y2
-	VPCMPGTD     Y0, Y2, Y2
-	VPAND        Y1, Y2, Y1
-	VMASKMOVPS   Y5, Y1, (SI)(BX*4)
-	LEAQ         8(BX), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 200(DI), Y1
-	VPCMPGTD     Y1, Y0, Y1
-	VPBROADCASTD 208(DI), Y2
-	VPCMPGTD     Y0, Y2, Y2
-	VPAND        Y1, Y2, Y1
-	VMASKMOVPS   Y6, Y1, 32(SI)(BX*4)
-	ADDQ         $+16, BX
-	CMPQ         BX, 208(DI)
-	JLT          words8
-	MOVQ         16(DI), R8
-	MOVQ         R8, 200(DI)
-	MOVQ         192(DI), R8
-	IMULQ        120(DI), R8
-	MOVQ         p+24(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	XORL         BX, BX
-	MOVQ         200(DI), DX
-	SUBQ         $+8, DX
-	JLT          tail9
-
-loop10:
+loop8:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
@@ -7327,12 +7810,12 @@ loop10:
 	VMOVUPS      Y0, (SI)(BX*4)
 	ADDQ         $+8, BX
 	CMPQ         BX, DX
-	JLE          loop10
+	JLE          loop8
 
-tail9:
+tail7:
 	MOVQ         200(DI), CX
 	SUBQ         BX, CX
-	JLE          end11
+	JLE          end9
 	MOVL         $+8, DX
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
@@ -7357,7 +7840,7 @@ tail9:
 	VBLENDVPS    Y0, Y2, Y1, Y0
 	VMASKMOVPS   Y0, Y15, (SI)(BX*4)
 
-end11:
+end9:
 	MOVQ  16(DI), R8
 	MOVQ  R8, 200(DI)
 	MOVQ  192(DI), R8
@@ -7369,13 +7852,16 @@ end11:
 	IMULQ 120(DI), R8
 	MOVQ  p+24(FP), AX
 	LEAQ  (AX)(R8*4), R12
-	MOVQ  largest+32(FP), R13
+	MOVQ  192(DI), R8
+	IMULQ 16(DI), R8
+	MOVQ  largest+32(FP), AX
+	LEAQ  (AX)(R8*4), R13
 	XORL  BX, BX
 	MOVQ  200(DI), DX
 	SUBQ  $+8, DX
-	JLT   tail12
+	JLT   tail10
 
-loop13:
+loop11:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
@@ -7427,12 +7913,12 @@ loop13:
 	VMOVUPS      Y0, (R12)(BX*4)
 	ADDQ         $+8, BX
 	CMPQ         BX, DX
-	JLE          loop13
+	JLE          loop11
 
-tail12:
+tail10:
 	MOVQ         200(DI), CX
 	SUBQ         BX, CX
-	JLE          end14
+	JLE          end12
 	MOVL         $+8, DX
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
@@ -7490,7 +7976,7 @@ tail12:
 	VMULPS       Y1, Y0, Y0
 	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
 
-end14:
+end12:
 	MOVQ  16(DI), R8
 	MOVQ  R8, 200(DI)
 	MOVQ  192(DI), R8
@@ -7498,72 +7984,68 @@ end14:
 	ADDQ  16(DI), R8
 	MOVQ  p+24(FP), AX
 	LEAQ  (AX)(R8*4), SI
-	MOVQ  largest+32(FP), R12
+	MOVQ  192(DI), R8
+	IMULQ 16(DI), R8
+	MOVQ  largest+32(FP), AX
+	LEAQ  (AX)(R8*4), R12
 	MOVQ  192(DI), R8
 	IMULQ 120(DI), R8
 	MOVQ  p+24(FP), AX
 	LEAQ  (AX)(R8*4), R13
-	MOVQ  norm+40(FP), R14
-	MOVQ  bits+48(FP), R15
+	MOVQ  192(DI), R8
+	IMULQ 16(DI), R8
+	MOVQ  norm+40(FP), AX
+	LEAQ  (AX)(R8*4), R14
 	XORL  BX, BX
 	MOVQ  200(DI), DX
 	SUBQ  $+8, DX
-	JLT   tail15
+	JLT   tail13
 
-loop16:
-	VMOVUPS  (SI)(BX*4), Y0
-	VSUBPS   (R12)(BX*4), Y0, Y0
-	VMOVUPS  vectorVectors<>+96(SB), Y1
-	VMINPS   Y0, Y1, Y0
-	VMOVUPS  vectorVectors<>+128(SB), Y1
-	VMAXPS   Y0, Y1, Y0
-	VMULPS   vectorVectors<>+160(SB), Y0, Y1
-	VADDPS   vectorVectors<>+192(SB), Y1, Y1
-	VSUBPS   vectorVectors<>+192(SB), Y1, Y2
-	VMULPS   vectorVectors<>+224(SB), Y2, Y3
-	VSUBPS   Y3, Y0, Y0
-	VMULPS   vectorVectors<>+256(SB), Y2, Y2
-	VSUBPS   Y2, Y0, Y0
-	VMULPS   Y0, Y0, Y2
-	VMULPS   vectorVectors<>+288(SB), Y0, Y3
-	VADDPS   vectorVectors<>+320(SB), Y3, Y3
-	VMULPS   Y0, Y3, Y3
-	VADDPS   vectorVectors<>+352(SB), Y3, Y3
-	VMULPS   Y0, Y3, Y3
-	VADDPS   vectorVectors<>+384(SB), Y3, Y3
-	VMULPS   Y0, Y3, Y3
-	VADDPS   vectorVectors<>+416(SB), Y3, Y3
-	VMULPS   Y3, Y2, Y2
-	VADDPS   Y2, Y0, Y0
-	VADDPS   vectorVectors<>+448(SB), Y0, Y0
-	VPADDD   vectorVectors<>+480(SB), Y1, Y1
-	VPSLLD   $+23, Y1, Y1
-	VMULPS   Y1, Y0, Y0
-	VMOVUPS  Y0, (SI)(BX*4)
-	VMOVUPS  (R13)(BX*4), Y1
-	VADDPS   Y0, Y1, Y0
-	VPXOR    Y2, Y2, Y2
-	VCMPPS   $+1, Y0, Y2, Y3
-	VMOVUPS  vectorVectors<>+448(SB), Y4
-	VDIVPS   Y0, Y4, Y0
-	VANDPS   Y0, Y3, Y0
-	VMOVUPS  Y0, (R14)(BX*4)
-	VMOVUPS  (R15)(BX*4), Y3
-	VPXOR    vectorVectors<>+1056(SB), Y3, Y3
-	VMOVUPS  vectorVectors<>+1088(SB), Y4
-	VPCMPGTD Y3, Y4, Y3
-	VMULPS   Y0, Y1, Y0
-	VMULPS   vectorVectors<>+1152(SB), Y0, Y0
-	VANDNPS  Y0, Y3, Y0
-	VMOVUPS  Y0, (R13)(BX*4)
-	ADDQ     $+8, BX
-	CMPQ     BX, DX
-	JLE      loop16
+loop14:
+	VMOVUPS (SI)(BX*4), Y0
+	VSUBPS  (R12)(BX*4), Y0, Y0
+	VMOVUPS vectorVectors<>+96(SB), Y1
+	VMINPS  Y0, Y1, Y0
+	VMOVUPS vectorVectors<>+128(SB), Y1
+	VMAXPS  Y0, Y1, Y0
+	VMULPS  vectorVectors<>+160(SB), Y0, Y1
+	VADDPS  vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS  vectorVectors<>+192(SB), Y1, Y2
+	VMULPS  vectorVectors<>+224(SB), Y2, Y3
+	VSUBPS  Y3, Y0, Y0
+	VMULPS  vectorVectors<>+256(SB), Y2, Y2
+	VSUBPS  Y2, Y0, Y0
+	VMULPS  Y0, Y0, Y2
+	VMULPS  vectorVectors<>+288(SB), Y0, Y3
+	VADDPS  vectorVectors<>+320(SB), Y3, Y3
+	VMULPS  Y0, Y3, Y3
+	VADDPS  vectorVectors<>+352(SB), Y3, Y3
+	VMULPS  Y0, Y3, Y3
+	VADDPS  vectorVectors<>+384(SB), Y3, Y3
+	VMULPS  Y0, Y3, Y3
+	VADDPS  vectorVectors<>+416(SB), Y3, Y3
+	VMULPS  Y3, Y2, Y2
+	VADDPS  Y2, Y0, Y0
+	VADDPS  vectorVectors<>+448(SB), Y0, Y0
+	VPADDD  vectorVectors<>+480(SB), Y1, Y1
+	VPSLLD  $+23, Y1, Y1
+	VMULPS  Y1, Y0, Y0
+	VMOVUPS Y0, (SI)(BX*4)
+	VADDPS  (R13)(BX*4), Y0, Y0
+	VPXOR   Y1, Y1, Y1
+	VCMPPS  $+1, Y0, Y1, Y2
+	VMOVUPS vectorVectors<>+448(SB), Y3
+	VDIVPS  Y0, Y3, Y0
+	VANDPS  Y0, Y2, Y0
+	VMOVUPS Y0, (R14)(BX*4)
+	ADDQ    $+8, BX
+	CMPQ    BX, DX
+	JLE     loop14
 
-tail15:
+tail13:
 	MOVQ       200(DI), CX
 	SUBQ       BX, CX
-	JLE        end17
+	JLE        end15
 	MOVL       $+8, DX
 	CMPQ       CX, DX
 	CMOVQLT    CX, DX
@@ -7602,37 +8084,553 @@ tail15:
 	VMASKMOVPS Y0, Y15, (SI)(BX*4)
 	VMASKMOVPS (R13)(BX*4), Y15, Y1
 	VADDPS     Y0, Y1, Y0
-	VPXOR      Y2, Y2, Y2
-	VCMPPS     $+1, Y0, Y2, Y3
-	VMOVUPS    vectorVectors<>+448(SB), Y4
-	VDIVPS     Y0, Y4, Y0
-	VANDPS     Y0, Y3, Y0
+	VPXOR      Y1, Y1, Y1
+	VCMPPS     $+1, Y0, Y1, Y2
+	VMOVUPS    vectorVectors<>+448(SB), Y3
+	VDIVPS     Y0, Y3, Y0
+	VANDPS     Y0, Y2, Y0
 	VMASKMOVPS Y0, Y15, (R14)(BX*4)
-	VMASKMOVPS (R15)(BX*4), Y15, Y3
-	VPXOR      vectorVectors<>+1056(SB), Y3, Y3
-	VMOVUPS    vectorVectors<>+1088(SB), Y4
-	VPCMPGTD   Y3, Y4, Y3
-	VMULPS     Y0, Y1, Y0
-	VMULPS     vectorVectors<>+1152(SB), Y0, Y0
-	VANDNPS    Y0, Y3, Y0
-	VMASKMOVPS Y0, Y15, (R13)(BX*4)
+
+end15:
+	MOVQ 192(DI), AX
+	INCQ AX
+	MOVQ AX, 192(DI)
+	CMPQ AX, 184(DI)
+	JLT  loop5
+
+end6:
+	MOVQ  160(DI), R8
+	IMULQ 128(DI), R8
+	MOVQ  R8, 184(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 200(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 192(DI)
+	MOVQ  200(DI), AX
+	CMPQ  AX, 192(DI)
+	JGE   end17
+
+loop16:
+	MOVQ         200(DI), R8
+	SHLQ         $+2, R8
+	ADDQ         184(DI), R8
+	MOVQ         R8, 208(DI)
+	MOVQ         200(DI), R8
+	MOVQ         largest+32(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         208(DI), R8
+	MOVQ         largest_+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         200(DI), R8
+	MOVQ         norm+40(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         208(DI), R8
+	MOVQ         norm_+56(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         16(DI), R8
+	ADDQ         200(DI), R8
+	MOVQ         largest+32(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         208(DI), R8
+	ADDQ         $+1, R8
+	MOVQ         largest_+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         16(DI), R8
+	ADDQ         200(DI), R8
+	MOVQ         norm+40(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         208(DI), R8
+	ADDQ         $+1, R8
+	MOVQ         norm_+56(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         16(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         200(DI), R8
+	MOVQ         largest+32(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         208(DI), R8
+	ADDQ         $+2, R8
+	MOVQ         largest_+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         16(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         200(DI), R8
+	MOVQ         norm+40(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         208(DI), R8
+	ADDQ         $+2, R8
+	MOVQ         norm_+56(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         16(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         200(DI), R8
+	MOVQ         largest+32(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         208(DI), R8
+	ADDQ         $+3, R8
+	MOVQ         largest_+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         16(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         200(DI), R8
+	MOVQ         norm+40(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         208(DI), R8
+	ADDQ         $+3, R8
+	MOVQ         norm_+56(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         200(DI), AX
+	INCQ         AX
+	MOVQ         AX, 200(DI)
+	CMPQ         AX, 192(DI)
+	JLT          loop16
 
 end17:
+	MOVQ 72(DI), R8
+	MOVQ 160(DI), R9
+	MOVL R9, R9
+	ADDL R9, R8
+	MOVQ R8, 192(DI)
+	MOVQ $+0, R8
+	MOVQ R8, 208(DI)
+	MOVQ $+4, R8
+	MOVQ R8, 200(DI)
+	MOVQ 208(DI), AX
+	CMPQ AX, 200(DI)
+	JGE  end19
+
+loop18:
+	MOVQ         16(DI), R8
+	MOVQ         R8, 224(DI)
+	MOVQ         208(DI), R8
+	IMULQ        136(DI), R8
+	ADDQ         144(DI), R8
+	MOVQ         R8, AX
+	ANDQ         $+3, AX
+	MOVQ         AX, 240(DI)
+	SHRQ         $+2, R8
+	MOVQ         R8, 232(DI)
+	MOVQ         192(DI), R8
+	MOVL         56(DI), AX
+	MOVL         $0xcd9e8d57, CX
+	MULL         CX
+	XORL         2048(DI), DX
+	XORL         R8, DX
+	XORL         2112(DI), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VMOVUPS      Y0, 2752(DI)
+	MOVL         64(DI), AX
+	ADDL         $0x000d0000, AX
+	XORL         2080(DI), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VMOVUPS      Y0, 2688(DI)
+	MOVL         DX, AX
+	MOVL         $0xd2511f53, CX
+	MULL         CX
+	XORL         2144(DI), DX
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Y0
+	VMOVUPS      Y0, 2816(DI)
+	XORL         2208(DI), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VMOVUPS      Y0, 2880(DI)
+	VPBROADCASTD 232(DI), Y7
+	VPADDD       vectorVectors<>+992(SB), Y7, Y7
+	MOVQ         240(DI), AX
+	ADDQ         AX, 224(DI)
+	MOVQ         bits2+72(FP), SI
+	NEGQ         AX
+	LEAQ         (SI)(AX*4), SI
+	NOTQ         AX
+	MOVQ         AX, 216(DI)
+	XORL         BX, BX
+
+words20:
+	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y0
+	VMOVSHDUP    Y0, Y1
+	VPXOR        2688(DI), Y1, Y1
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
+	VMOVSHDUP    Y2, Y3
+	VPXOR        2752(DI), Y3, Y3
+	VPXOR        2816(DI), Y0, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y4
+	VPXOR        Y2, Y4, Y4
+	VPXOR        2176(DI), Y4, Y4
+	VPSRLQ       $+32, Y3, Y1
+	VPXOR        2880(DI), Y1, Y1
+	VPADDD       vectorVectors<>+1024(SB), Y7, Y7
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP    Y1, Y2
+	VPXOR        Y0, Y2, Y2
+	VPXOR        2240(DI), Y2, Y2
+	VPSRLQ       $+32, Y4, Y0
+	VPXOR        Y3, Y0, Y0
+	VPXOR        2272(DI), Y0, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y3
+	VPXOR        Y1, Y3, Y3
+	VPXOR        2304(DI), Y3, Y3
+	VPSRLQ       $+32, Y2, Y1
+	VPXOR        Y4, Y1, Y1
+	VPXOR        2336(DI), Y1, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP    Y1, Y4
+	VPXOR        Y0, Y4, Y4
+	VPXOR        2368(DI), Y4, Y4
+	VPSRLQ       $+32, Y3, Y0
+	VPXOR        Y2, Y0, Y0
+	VPXOR        2400(DI), Y0, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y2
+	VPXOR        Y1, Y2, Y2
+	VPXOR        2432(DI), Y2, Y2
+	VPSRLQ       $+32, Y4, Y1
+	VPXOR        Y3, Y1, Y1
+	VPXOR        2464(DI), Y1, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP    Y1, Y3
+	VPXOR        Y0, Y3, Y3
+	VPXOR        2496(DI), Y3, Y3
+	VPSRLQ       $+32, Y2, Y0
+	VPXOR        Y4, Y0, Y0
+	VPXOR        2528(DI), Y0, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y4
+	VPXOR        Y1, Y4, Y4
+	VPXOR        2560(DI), Y4, Y4
+	VPSRLQ       $+32, Y3, Y1
+	VPXOR        Y2, Y1, Y1
+	VPXOR        2592(DI), Y1, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP    Y1, Y2
+	VPXOR        Y0, Y2, Y2
+	VPXOR        2624(DI), Y2, Y2
+	VPSRLQ       $+32, Y4, Y0
+	VPXOR        Y3, Y0, Y0
+	VPXOR        2656(DI), Y0, Y0
+	VPSLLQ       $+32, Y1, Y1
+	VPBLENDD     $+170, Y1, Y2, Y2
+	VPSLLQ       $+32, Y4, Y4
+	VPBLENDD     $+170, Y4, Y0, Y0
+	VPUNPCKLQDQ  Y0, Y2, Y5
+	VPUNPCKHQDQ  Y0, Y2, Y6
+	LEAQ         (BX), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
+	VPBROADCASTD 216(DI), Y1
+	VPCMPGTD     Y1, Y0, Y1
+	VPBROADCASTD 224(DI), Y2
+	VPCMPGTD     Y0, Y2, Y2
+	VPAND        Y1, Y2, Y1
+	VMASKMOVPS   Y5, Y1, (SI)(BX*4)
+	LEAQ         8(BX), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
+	VPBROADCASTD 216(DI), Y1
+	VPCMPGTD     Y1, Y0, Y1
+	VPBROADCASTD 224(DI), Y2
+	VPCMPGTD     Y0, Y2, Y2
+	VPAND        Y1, Y2, Y1
+	VMASKMOVPS   Y6, Y1, 32(SI)(BX*4)
+	ADDQ         $+16, BX
+	CMPQ         BX, 224(DI)
+	JLT          words20
+	MOVQ         16(DI), R8
+	MOVQ         R8, 216(DI)
+	MOVQ         208(DI), R8
+	IMULQ        136(DI), R8
+	MOVQ         R8, AX
+	ANDQ         $+3, AX
+	MOVQ         AX, 232(DI)
+	SHRQ         $+2, R8
+	MOVQ         R8, 224(DI)
+	MOVQ         192(DI), R8
+	MOVL         56(DI), AX
+	MOVL         $0xcd9e8d57, CX
+	MULL         CX
+	XORL         2048(DI), DX
+	XORL         R8, DX
+	XORL         2112(DI), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VMOVUPS      Y0, 2752(DI)
+	MOVL         64(DI), AX
+	ADDL         $0x000d0000, AX
+	XORL         2080(DI), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VMOVUPS      Y0, 2688(DI)
+	MOVL         DX, AX
+	MOVL         $0xd2511f53, CX
+	MULL         CX
+	XORL         2144(DI), DX
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Y0
+	VMOVUPS      Y0, 2816(DI)
+	XORL         2208(DI), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VMOVUPS      Y0, 2880(DI)
+	MOVQ         208(DI), R8
+	IMULQ        120(DI), R8
+	MOVQ         p+24(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         208(DI), R8
+	IMULQ        16(DI), R8
+	MOVQ         norm+40(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	VPBROADCASTD 224(DI), Y12
+	VPADDD       vectorVectors<>+992(SB), Y12, Y12
+	XORL         BX, BX
+	MOVQ         216(DI), DX
+	SUBQ         $+16, DX
+	JLT          tail21
+
+loop22:
+	VPMULUDQ    vectorVectors<>+928(SB), Y12, Y0
+	VMOVSHDUP   Y0, Y1
+	VPXOR       2688(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y2
+	VMOVSHDUP   Y2, Y3
+	VPXOR       2752(DI), Y3, Y3
+	VPXOR       2816(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y4
+	VPXOR       Y2, Y4, Y4
+	VPXOR       2176(DI), Y4, Y4
+	VPSRLQ      $+32, Y3, Y1
+	VPXOR       2880(DI), Y1, Y1
+	VPADDD      vectorVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y2
+	VPXOR       Y0, Y2, Y2
+	VPXOR       2240(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y0
+	VPXOR       Y3, Y0, Y0
+	VPXOR       2272(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y3
+	VPXOR       Y1, Y3, Y3
+	VPXOR       2304(DI), Y3, Y3
+	VPSRLQ      $+32, Y2, Y1
+	VPXOR       Y4, Y1, Y1
+	VPXOR       2336(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y4
+	VPXOR       Y0, Y4, Y4
+	VPXOR       2368(DI), Y4, Y4
+	VPSRLQ      $+32, Y3, Y0
+	VPXOR       Y2, Y0, Y0
+	VPXOR       2400(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y2
+	VPXOR       Y1, Y2, Y2
+	VPXOR       2432(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y1
+	VPXOR       Y3, Y1, Y1
+	VPXOR       2464(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y3
+	VPXOR       Y0, Y3, Y3
+	VPXOR       2496(DI), Y3, Y3
+	VPSRLQ      $+32, Y2, Y0
+	VPXOR       Y4, Y0, Y0
+	VPXOR       2528(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y4
+	VPXOR       Y1, Y4, Y4
+	VPXOR       2560(DI), Y4, Y4
+	VPSRLQ      $+32, Y3, Y1
+	VPXOR       Y2, Y1, Y1
+	VPXOR       2592(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y2
+	VPXOR       Y0, Y2, Y2
+	VPXOR       2624(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y0
+	VPXOR       Y3, Y0, Y0
+	VPXOR       2656(DI), Y0, Y0
+	VPSLLQ      $+32, Y1, Y1
+	VPBLENDD    $+170, Y1, Y2, Y2
+	VPSLLQ      $+32, Y4, Y4
+	VPBLENDD    $+170, Y4, Y0, Y0
+	VPUNPCKLQDQ Y0, Y2, Y13
+	VPUNPCKHQDQ Y0, Y2, Y14
+	VPXOR       vectorVectors<>+1056(SB), Y13, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
+	VPCMPGTD    Y0, Y1, Y0
+	VMOVUPS     (SI)(BX*4), Y1
+	VMULPS      (R12)(BX*4), Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
+	VANDNPS     Y1, Y0, Y0
+	VMOVUPS     Y0, (SI)(BX*4)
+	VPXOR       vectorVectors<>+1056(SB), Y14, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
+	VPCMPGTD    Y0, Y1, Y0
+	VMOVUPS     32(SI)(BX*4), Y1
+	VMULPS      32(R12)(BX*4), Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
+	VANDNPS     Y1, Y0, Y0
+	VMOVUPS     Y0, 32(SI)(BX*4)
+	ADDQ        $+16, BX
+	CMPQ        BX, DX
+	JLE         loop22
+
+tail21:
+	MOVQ        216(DI), CX
+	SUBQ        BX, CX
+	JLE         end23
+	MOVL        $+8, DX
+	CMPQ        CX, DX
+	CMOVQLT     CX, DX
+	NEGQ        DX
+	LEAQ        vectorWideVectors<>+128(SB), AX
+	VMOVUPS     32(AX)(DX*4), Y15
+	VPMULUDQ    vectorVectors<>+928(SB), Y12, Y0
+	VMOVSHDUP   Y0, Y1
+	VPXOR       2688(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y2
+	VMOVSHDUP   Y2, Y3
+	VPXOR       2752(DI), Y3, Y3
+	VPXOR       2816(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y4
+	VPXOR       Y2, Y4, Y4
+	VPXOR       2176(DI), Y4, Y4
+	VPSRLQ      $+32, Y3, Y1
+	VPXOR       2880(DI), Y1, Y1
+	VPADDD      vectorVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y2
+	VPXOR       Y0, Y2, Y2
+	VPXOR       2240(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y0
+	VPXOR       Y3, Y0, Y0
+	VPXOR       2272(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y3
+	VPXOR       Y1, Y3, Y3
+	VPXOR       2304(DI), Y3, Y3
+	VPSRLQ      $+32, Y2, Y1
+	VPXOR       Y4, Y1, Y1
+	VPXOR       2336(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y4
+	VPXOR       Y0, Y4, Y4
+	VPXOR       2368(DI), Y4, Y4
+	VPSRLQ      $+32, Y3, Y0
+	VPXOR       Y2, Y0, Y0
+	VPXOR       2400(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y2
+	VPXOR       Y1, Y2, Y2
+	VPXOR       2432(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y1
+	VPXOR       Y3, Y1, Y1
+	VPXOR       2464(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y3
+	VPXOR       Y0, Y3, Y3
+	VPXOR       2496(DI), Y3, Y3
+	VPSRLQ      $+32, Y2, Y0
+	VPXOR       Y4, Y0, Y0
+	VPXOR       2528(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y4
+	VPXOR       Y1, Y4, Y4
+	VPXOR       2560(DI), Y4, Y4
+	VPSRLQ      $+32, Y3, Y1
+	VPXOR       Y2, Y1, Y1
+	VPXOR       2592(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y2
+	VPXOR       Y0, Y2, Y2
+	VPXOR       2624(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y0
+	VPXOR       Y3, Y0, Y0
+	VPXOR       2656(DI), Y0, Y0
+	VPSLLQ      $+32, Y1, Y1
+	VPBLENDD    $+170, Y1, Y2, Y2
+	VPSLLQ      $+32, Y4, Y4
+	VPBLENDD    $+170, Y4, Y0, Y0
+	VPUNPCKLQDQ Y0, Y2, Y13
+	VPUNPCKHQDQ Y0, Y2, Y14
+	VPXOR       vectorVectors<>+1056(SB), Y13, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
+	VPCMPGTD    Y0, Y1, Y0
+	VMASKMOVPS  (SI)(BX*4), Y15, Y1
+	VMASKMOVPS  (R12)(BX*4), Y15, Y2
+	VMULPS      Y2, Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
+	VANDNPS     Y1, Y0, Y0
+	VMASKMOVPS  Y0, Y15, (SI)(BX*4)
+	SUBQ        $+8, CX
+	JLE         end23
+	MOVL        $+8, DX
+	CMPQ        CX, DX
+	CMOVQLT     CX, DX
+	NEGQ        DX
+	LEAQ        vectorWideVectors<>+128(SB), AX
+	VMOVUPS     32(AX)(DX*4), Y15
+	VPXOR       vectorVectors<>+1056(SB), Y14, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
+	VPCMPGTD    Y0, Y1, Y0
+	VMASKMOVPS  32(SI)(BX*4), Y15, Y1
+	VMASKMOVPS  32(R12)(BX*4), Y15, Y2
+	VMULPS      Y2, Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
+	VANDNPS     Y1, Y0, Y0
+	VMASKMOVPS  Y0, Y15, 32(SI)(BX*4)
+
+end23:
 	MOVQ  16(DI), R8
-	MOVQ  R8, 200(DI)
-	MOVQ  bits2+56(FP), SI
-	MOVQ  192(DI), R8
+	MOVQ  R8, 216(DI)
+	MOVQ  bits2+72(FP), SI
+	MOVQ  208(DI), R8
 	IMULQ 120(DI), R8
 	ADDQ  16(DI), R8
 	MOVQ  p+24(FP), AX
 	LEAQ  (AX)(R8*4), R12
-	MOVQ  norm+40(FP), R13
+	MOVQ  208(DI), R8
+	IMULQ 16(DI), R8
+	MOVQ  norm+40(FP), AX
+	LEAQ  (AX)(R8*4), R13
 	XORL  BX, BX
-	MOVQ  200(DI), DX
+	MOVQ  216(DI), DX
 	SUBQ  $+8, DX
-	JLT   tail18
+	JLT   tail24
 
-loop19:
+loop25:
 	VMOVUPS  (SI)(BX*4), Y0
 	VPXOR    vectorVectors<>+1056(SB), Y0, Y0
 	VMOVUPS  vectorVectors<>+1088(SB), Y1
@@ -7644,12 +8642,12 @@ loop19:
 	VMOVUPS  Y0, (R12)(BX*4)
 	ADDQ     $+8, BX
 	CMPQ     BX, DX
-	JLE      loop19
+	JLE      loop25
 
-tail18:
-	MOVQ       200(DI), CX
+tail24:
+	MOVQ       216(DI), CX
 	SUBQ       BX, CX
-	JLE        end20
+	JLE        end26
 	MOVL       $+8, DX
 	CMPQ       CX, DX
 	CMOVQLT    CX, DX
@@ -7667,30 +8665,30 @@ tail18:
 	VANDNPS    Y1, Y0, Y0
 	VMASKMOVPS Y0, Y15, (R12)(BX*4)
 
-end20:
-	MOVQ 192(DI), AX
+end26:
+	MOVQ 208(DI), AX
 	INCQ AX
-	MOVQ AX, 192(DI)
-	CMPQ AX, 184(DI)
-	JLT  loop5
+	MOVQ AX, 208(DI)
+	CMPQ AX, 200(DI)
+	JLT  loop18
 
-end6:
-	MOVQ  152(DI), R8
+end19:
+	MOVQ  160(DI), R8
 	IMULQ 104(DI), R8
-	MOVQ  R8, 184(DI)
-	MOVQ  152(DI), R8
-	IMULQ 112(DI), R8
-	MOVQ  R8, 192(DI)
-	MOVQ  $+0, R8
-	MOVQ  R8, 208(DI)
-	MOVQ  16(DI), R8
 	MOVQ  R8, 200(DI)
-	MOVQ  208(DI), AX
-	CMPQ  AX, 200(DI)
-	JGE   end22
+	MOVQ  160(DI), R8
+	IMULQ 112(DI), R8
+	MOVQ  R8, 208(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 224(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 216(DI)
+	MOVQ  224(DI), AX
+	CMPQ  AX, 216(DI)
+	JGE   end28
 
-loop21:
-	MOVQ         208(DI), R8
+loop27:
+	MOVQ         224(DI), R8
 	IMULQ        $-1, R8
 	ADDQ         80(DI), R8
 	CMPQ         R8, 88(DI)
@@ -7698,8 +8696,8 @@ loop21:
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 216(DI)
-	MOVQ         208(DI), R8
+	MOVQ         R8, 232(DI)
+	MOVQ         224(DI), R8
 	IMULQ        $-1, R8
 	ADDQ         96(DI), R8
 	CMPQ         R8, 88(DI)
@@ -7707,40 +8705,40 @@ loop21:
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 224(DI)
-	MOVQ         208(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         184(DI), R8
-	MOVQ         R8, 232(DI)
-	MOVQ         216(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         192(DI), R8
 	MOVQ         R8, 240(DI)
-	MOVQ         208(DI), R8
-	ADDQ         16(DI), R8
-	MOVQ         R8, 248(DI)
 	MOVQ         224(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         192(DI), R8
+	ADDQ         200(DI), R8
+	MOVQ         R8, 248(DI)
+	MOVQ         232(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         208(DI), R8
 	MOVQ         R8, 256(DI)
-	MOVQ         208(DI), R8
+	MOVQ         224(DI), R8
+	ADDQ         16(DI), R8
+	MOVQ         R8, 264(DI)
+	MOVQ         240(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         208(DI), R8
+	MOVQ         R8, 272(DI)
+	MOVQ         224(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2688(DI)
-	MOVQ         248(DI), R8
+	MOVQ         264(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         240(DI), R8
-	MOVQ         v+72(FP), AX
-	LEAQ         (AX)(R8*4), SI
 	MOVQ         256(DI), R8
-	MOVQ         v+72(FP), AX
+	MOVQ         v+88(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         272(DI), R8
+	MOVQ         v+88(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         232(DI), R8
-	MOVQ         y+64(FP), AX
+	MOVQ         248(DI), R8
+	MOVQ         y+80(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VMOVUPS      2688(DI), Y0
 	VMULPS       (SI), Y0, Y0
@@ -7756,26 +8754,26 @@ loop21:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, 32(R13)
-	MOVQ         208(DI), R8
+	MOVQ         224(DI), R8
 	ADDQ         120(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2688(DI)
 	MOVQ         120(DI), R8
-	ADDQ         248(DI), R8
+	ADDQ         264(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         240(DI), R8
-	MOVQ         v+72(FP), AX
-	LEAQ         (AX)(R8*4), SI
 	MOVQ         256(DI), R8
-	MOVQ         v+72(FP), AX
+	MOVQ         v+88(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         272(DI), R8
+	MOVQ         v+88(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         232(DI), R8
-	MOVQ         y+64(FP), AX
+	MOVQ         248(DI), R8
+	MOVQ         y+80(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VMOVUPS      2688(DI), Y0
 	VMULPS       64(SI), Y0, Y0
@@ -7791,7 +8789,7 @@ loop21:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, 96(R13)
-	MOVQ         208(DI), R8
+	MOVQ         224(DI), R8
 	MOVQ         120(DI), R9
 	SHLQ         $+1, R9
 	ADDQ         R9, R8
@@ -7801,19 +8799,19 @@ loop21:
 	VMOVUPS      Y1, 2688(DI)
 	MOVQ         120(DI), R8
 	SHLQ         $+1, R8
-	ADDQ         248(DI), R8
+	ADDQ         264(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         240(DI), R8
-	MOVQ         v+72(FP), AX
-	LEAQ         (AX)(R8*4), SI
 	MOVQ         256(DI), R8
-	MOVQ         v+72(FP), AX
+	MOVQ         v+88(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         272(DI), R8
+	MOVQ         v+88(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         232(DI), R8
-	MOVQ         y+64(FP), AX
+	MOVQ         248(DI), R8
+	MOVQ         y+80(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VMOVUPS      2688(DI), Y0
 	VMULPS       128(SI), Y0, Y0
@@ -7829,7 +8827,7 @@ loop21:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, 160(R13)
-	MOVQ         208(DI), R8
+	MOVQ         224(DI), R8
 	MOVQ         120(DI), R9
 	IMULQ        $+3, R9
 	ADDQ         R9, R8
@@ -7839,19 +8837,19 @@ loop21:
 	VMOVUPS      Y1, 2688(DI)
 	MOVQ         120(DI), R8
 	IMULQ        $+3, R8
-	ADDQ         248(DI), R8
+	ADDQ         264(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         240(DI), R8
-	MOVQ         v+72(FP), AX
-	LEAQ         (AX)(R8*4), SI
 	MOVQ         256(DI), R8
-	MOVQ         v+72(FP), AX
+	MOVQ         v+88(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         272(DI), R8
+	MOVQ         v+88(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         232(DI), R8
-	MOVQ         y+64(FP), AX
+	MOVQ         248(DI), R8
+	MOVQ         y+80(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VMOVUPS      2688(DI), Y0
 	VMULPS       192(SI), Y0, Y0
@@ -7867,17 +8865,17 @@ loop21:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, 224(R13)
-	MOVQ         208(DI), AX
+	MOVQ         224(DI), AX
 	INCQ         AX
-	MOVQ         AX, 208(DI)
-	CMPQ         AX, 200(DI)
-	JLT          loop21
+	MOVQ         AX, 224(DI)
+	CMPQ         AX, 216(DI)
+	JLT          loop27
 
-end22:
-	MOVQ 152(DI), AX
+end28:
+	MOVQ 160(DI), AX
 	INCQ AX
-	MOVQ AX, 152(DI)
-	CMPQ AX, 144(DI)
+	MOVQ AX, 160(DI)
+	CMPQ AX, 152(DI)
 	JLT  loop1
 
 end2:
@@ -16223,28 +17221,28 @@ end2:
 	VZEROUPPER
 	RET
 
-// func attentionGrad64SourceWindow2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·attentionGrad64SourceWindow2DropoutVector1AVX512(SB), NOSPLIT, $0-212
+// func attentionGrad64SourceWindow2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, largest_ *float32, norm *float32, norm_ *float32, dout *float32, v *float32, ds *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·attentionGrad64SourceWindow2DropoutVector1AVX512(SB), NOSPLIT, $0-228
 	MOVQ frame+0(FP), DI
-	MOVQ b_from+144(FP), AX
+	MOVQ b_from+160(FP), AX
 	MOVQ AX, (DI)
-	MOVQ b_to+152(FP), AX
+	MOVQ b_to+168(FP), AX
 	MOVQ AX, 8(DI)
-	MOVQ T+160(FP), AX
+	MOVQ T+176(FP), AX
 	MOVQ AX, 16(DI)
-	MOVQ S+168(FP), AX
+	MOVQ S+184(FP), AX
 	MOVQ AX, 24(DI)
-	MOVQ P+176(FP), AX
+	MOVQ P+192(FP), AX
 	MOVQ AX, 32(DI)
-	MOVL seed0+184(FP), AX
+	MOVL seed0+200(FP), AX
 	MOVQ AX, 40(DI)
-	MOVL seed1+188(FP), AX
+	MOVL seed1+204(FP), AX
 	MOVQ AX, 48(DI)
-	MOVL step+192(FP), AX
+	MOVL step+208(FP), AX
 	MOVQ AX, 56(DI)
-	MOVQ layer+200(FP), AX
+	MOVQ layer+216(FP), AX
 	MOVQ AX, 64(DI)
-	MOVL example+208(FP), AX
+	MOVL example+224(FP), AX
 	MOVQ AX, 72(DI)
 	MOVQ 40(DI), AX
 	MOVQ AX, 2048(DI)
@@ -16309,13 +17307,7 @@ TEXT ·attentionGrad64SourceWindow2DropoutVector1AVX512(SB), NOSPLIT, $0-212
 	SHLQ $+1, R8
 	MOVQ R8, 120(DI)
 	MOVQ 16(DI), R8
-	ADDQ $+3, R8
-	MOVQ R8, AX
-	SARQ $+63, AX
-	ANDQ $+3, AX
-	ADDQ AX, R8
-	SARQ $+2, R8
-	SHLQ $+3, R8
+	SHLQ $+2, R8
 	MOVQ R8, 128(DI)
 	MOVQ 16(DI), R8
 	ADDQ $+3, R8
@@ -16324,36 +17316,48 @@ TEXT ·attentionGrad64SourceWindow2DropoutVector1AVX512(SB), NOSPLIT, $0-212
 	ANDQ $+3, AX
 	ADDQ AX, R8
 	SARQ $+2, R8
-	SHLQ $+2, R8
+	SHLQ $+3, R8
 	MOVQ R8, 136(DI)
+	MOVQ 16(DI), R8
+	ADDQ $+3, R8
+	MOVQ R8, AX
+	SARQ $+63, AX
+	ANDQ $+3, AX
+	ADDQ AX, R8
+	SARQ $+2, R8
+	SHLQ $+2, R8
+	MOVQ R8, 144(DI)
 	MOVQ 24(DI), R8
 	SHLQ $+4, R8
-	MOVQ R8, 144(DI)
-	MOVQ (DI), R8
-	MOVQ R8, 160(DI)
-	MOVQ 8(DI), R8
 	MOVQ R8, 152(DI)
-	MOVQ 160(DI), AX
-	CMPQ AX, 152(DI)
+	MOVQ (DI), R8
+	MOVQ R8, 168(DI)
+	MOVQ 8(DI), R8
+	MOVQ R8, 160(DI)
+	MOVQ 168(DI), AX
+	CMPQ AX, 160(DI)
 	JGE  end2
 
 loop1:
-	MOVQ  160(DI), R8
+	MOVQ  168(DI), R8
 	IMULQ 104(DI), R8
-	MOVQ  R8, 168(DI)
-	MOVQ  160(DI), R8
-	IMULQ 112(DI), R8
 	MOVQ  R8, 176(DI)
-	MOVQ  $+0, R8
-	MOVQ  R8, 192(DI)
-	MOVQ  16(DI), R8
+	MOVQ  168(DI), R8
+	IMULQ 112(DI), R8
 	MOVQ  R8, 184(DI)
-	MOVQ  192(DI), AX
-	CMPQ  AX, 184(DI)
+	MOVQ  168(DI), R8
+	IMULQ 128(DI), R8
+	MOVQ  R8, 192(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 208(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 200(DI)
+	MOVQ  208(DI), AX
+	CMPQ  AX, 200(DI)
 	JGE   end4
 
 loop3:
-	MOVQ          192(DI), R8
+	MOVQ          208(DI), R8
 	IMULQ         $-1, R8
 	ADDQ          80(DI), R8
 	CMPQ          R8, 88(DI)
@@ -16361,8 +17365,8 @@ loop3:
 	MOVQ          $+0, AX
 	CMPQ          R8, AX
 	CMOVQLT       AX, R8
-	MOVQ          R8, 200(DI)
-	MOVQ          192(DI), R8
+	MOVQ          R8, 216(DI)
+	MOVQ          208(DI), R8
 	IMULQ         $-1, R8
 	ADDQ          96(DI), R8
 	CMPQ          R8, 88(DI)
@@ -16370,42 +17374,46 @@ loop3:
 	MOVQ          $+0, AX
 	CMPQ          R8, AX
 	CMOVQLT       AX, R8
-	MOVQ          R8, 208(DI)
-	MOVQ          192(DI), R8
-	SHLQ          $+6, R8
-	ADDQ          168(DI), R8
-	MOVQ          R8, 216(DI)
-	MOVQ          200(DI), R8
-	SHLQ          $+6, R8
-	ADDQ          176(DI), R8
 	MOVQ          R8, 224(DI)
 	MOVQ          208(DI), R8
 	SHLQ          $+6, R8
 	ADDQ          176(DI), R8
 	MOVQ          R8, 232(DI)
-	MOVQ          192(DI), R8
-	ADDQ          16(DI), R8
-	MOVQ          R8, 240(DI)
 	MOVQ          216(DI), R8
+	SHLQ          $+6, R8
+	ADDQ          184(DI), R8
+	MOVQ          R8, 240(DI)
+	MOVQ          224(DI), R8
+	SHLQ          $+6, R8
+	ADDQ          184(DI), R8
+	MOVQ          R8, 248(DI)
+	MOVQ          208(DI), R8
+	ADDQ          16(DI), R8
+	MOVQ          R8, 256(DI)
+	MOVQ          208(DI), R8
+	SHLQ          $+2, R8
+	ADDQ          192(DI), R8
+	MOVQ          R8, 264(DI)
+	MOVQ          232(DI), R8
 	MOVQ          q+8(FP), AX
 	LEAQ          (AX)(R8*4), SI
-	MOVQ          224(DI), R8
+	MOVQ          240(DI), R8
 	MOVQ          k+16(FP), AX
 	LEAQ          (AX)(R8*4), R12
-	MOVQ          232(DI), R8
+	MOVQ          248(DI), R8
 	MOVQ          k+16(FP), AX
 	LEAQ          (AX)(R8*4), R13
-	MOVQ          216(DI), R8
-	MOVQ          dout+32(FP), AX
-	LEAQ          (AX)(R8*4), R14
-	MOVQ          224(DI), R8
-	MOVQ          v+40(FP), AX
-	LEAQ          (AX)(R8*4), R15
 	MOVQ          232(DI), R8
-	MOVQ          v+40(FP), AX
-	LEAQ          (AX)(R8*4), R8
-	MOVQ          R8, 248(DI)
+	MOVQ          dout+64(FP), AX
+	LEAQ          (AX)(R8*4), R14
+	MOVQ          240(DI), R8
+	MOVQ          v+72(FP), AX
+	LEAQ          (AX)(R8*4), R15
 	MOVQ          248(DI), R8
+	MOVQ          v+72(FP), AX
+	LEAQ          (AX)(R8*4), R8
+	MOVQ          R8, 272(DI)
+	MOVQ          272(DI), R8
 	VPXORD        Z31, Z31, Z31
 	VPXORD        Z27, Z27, Z27
 	VPXORD        Z26, Z26, Z26
@@ -16548,47 +17556,75 @@ loop3:
 	VMOVUPS       Z0, 3200(DI)
 	VMOVUPS       2240(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          192(DI), R8
+	MOVQ          208(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2304(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          240(DI), R8
+	MOVQ          256(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
+	MOVQ          264(DI), R8
+	MOVQ          largest_+40(FP), AX
+	VBROADCASTSS  (AX)(R8*4), X0
+	MOVQ          208(DI), R8
+	MOVQ          largest+32(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	MOVQ          264(DI), R8
+	MOVQ          norm_+56(FP), AX
+	VBROADCASTSS  (AX)(R8*4), X0
+	MOVQ          208(DI), R8
+	MOVQ          norm+48(FP), AX
+	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2368(DI), X0
-	MOVQ          192(DI), R8
-	MOVQ          ds+48(FP), AX
+	MOVQ          208(DI), R8
+	MOVQ          ds+80(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2432(DI), X0
-	MOVQ          240(DI), R8
-	MOVQ          ds+48(FP), AX
+	MOVQ          256(DI), R8
+	MOVQ          ds+80(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2496(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          192(DI), R8
+	MOVQ          208(DI), R8
 	ADDQ          120(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2560(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          120(DI), R8
-	ADDQ          240(DI), R8
+	ADDQ          256(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
+	MOVQ          264(DI), R8
+	ADDQ          $+1, R8
+	MOVQ          largest_+40(FP), AX
+	VBROADCASTSS  (AX)(R8*4), X0
+	MOVQ          16(DI), R8
+	ADDQ          208(DI), R8
+	MOVQ          largest+32(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	MOVQ          264(DI), R8
+	ADDQ          $+1, R8
+	MOVQ          norm_+56(FP), AX
+	VBROADCASTSS  (AX)(R8*4), X0
+	MOVQ          16(DI), R8
+	ADDQ          208(DI), R8
+	MOVQ          norm+48(FP), AX
+	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2624(DI), X0
-	MOVQ          192(DI), R8
+	MOVQ          208(DI), R8
 	ADDQ          120(DI), R8
-	MOVQ          ds+48(FP), AX
+	MOVQ          ds+80(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2688(DI), X0
 	MOVQ          120(DI), R8
-	ADDQ          240(DI), R8
-	MOVQ          ds+48(FP), AX
+	ADDQ          256(DI), R8
+	MOVQ          ds+80(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2752(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          192(DI), R8
+	MOVQ          208(DI), R8
 	MOVQ          120(DI), R9
 	SHLQ          $+1, R9
 	ADDQ          R9, R8
@@ -16598,25 +17634,43 @@ loop3:
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          120(DI), R8
 	SHLQ          $+1, R8
-	ADDQ          240(DI), R8
+	ADDQ          256(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
+	MOVQ          264(DI), R8
+	ADDQ          $+2, R8
+	MOVQ          largest_+40(FP), AX
+	VBROADCASTSS  (AX)(R8*4), X0
+	MOVQ          16(DI), R8
+	SHLQ          $+1, R8
+	ADDQ          208(DI), R8
+	MOVQ          largest+32(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	MOVQ          264(DI), R8
+	ADDQ          $+2, R8
+	MOVQ          norm_+56(FP), AX
+	VBROADCASTSS  (AX)(R8*4), X0
+	MOVQ          16(DI), R8
+	SHLQ          $+1, R8
+	ADDQ          208(DI), R8
+	MOVQ          norm+48(FP), AX
+	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2880(DI), X0
-	MOVQ          192(DI), R8
+	MOVQ          208(DI), R8
 	MOVQ          120(DI), R9
 	SHLQ          $+1, R9
 	ADDQ          R9, R8
-	MOVQ          ds+48(FP), AX
+	MOVQ          ds+80(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2944(DI), X0
 	MOVQ          120(DI), R8
 	SHLQ          $+1, R8
-	ADDQ          240(DI), R8
-	MOVQ          ds+48(FP), AX
+	ADDQ          256(DI), R8
+	MOVQ          ds+80(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       3008(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          192(DI), R8
+	MOVQ          208(DI), R8
 	MOVQ          120(DI), R9
 	IMULQ         $+3, R9
 	ADDQ          R9, R8
@@ -16626,53 +17680,71 @@ loop3:
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          120(DI), R8
 	IMULQ         $+3, R8
-	ADDQ          240(DI), R8
+	ADDQ          256(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
+	MOVQ          264(DI), R8
+	ADDQ          $+3, R8
+	MOVQ          largest_+40(FP), AX
+	VBROADCASTSS  (AX)(R8*4), X0
+	MOVQ          16(DI), R8
+	IMULQ         $+3, R8
+	ADDQ          208(DI), R8
+	MOVQ          largest+32(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	MOVQ          264(DI), R8
+	ADDQ          $+3, R8
+	MOVQ          norm_+56(FP), AX
+	VBROADCASTSS  (AX)(R8*4), X0
+	MOVQ          16(DI), R8
+	IMULQ         $+3, R8
+	ADDQ          208(DI), R8
+	MOVQ          norm+48(FP), AX
+	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       3136(DI), X0
-	MOVQ          192(DI), R8
+	MOVQ          208(DI), R8
 	MOVQ          120(DI), R9
 	IMULQ         $+3, R9
 	ADDQ          R9, R8
-	MOVQ          ds+48(FP), AX
+	MOVQ          ds+80(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       3200(DI), X0
 	MOVQ          120(DI), R8
 	IMULQ         $+3, R8
-	ADDQ          240(DI), R8
-	MOVQ          ds+48(FP), AX
+	ADDQ          256(DI), R8
+	MOVQ          ds+80(FP), AX
 	VMOVD         X0, (AX)(R8*4)
-	MOVQ          192(DI), AX
+	MOVQ          208(DI), AX
 	INCQ          AX
-	MOVQ          AX, 192(DI)
-	CMPQ          AX, 184(DI)
+	MOVQ          AX, 208(DI)
+	CMPQ          AX, 200(DI)
 	JLT           loop3
 
 end4:
 	MOVQ 72(DI), R8
-	MOVQ 160(DI), R9
+	MOVQ 168(DI), R9
 	MOVL R9, R9
 	ADDL R9, R8
-	MOVQ R8, 184(DI)
-	MOVQ $+0, R8
 	MOVQ R8, 200(DI)
+	MOVQ $+0, R8
+	MOVQ R8, 216(DI)
 	MOVQ $+4, R8
-	MOVQ R8, 192(DI)
-	MOVQ 200(DI), AX
-	CMPQ AX, 192(DI)
+	MOVQ R8, 208(DI)
+	MOVQ 216(DI), AX
+	CMPQ AX, 208(DI)
 	JGE  end6
 
 loop5:
 	MOVQ         16(DI), R8
-	MOVQ         R8, 216(DI)
-	MOVQ         200(DI), R8
-	IMULQ        128(DI), R8
+	MOVQ         R8, 232(DI)
+	MOVQ         216(DI), R8
+	IMULQ        136(DI), R8
 	MOVQ         R8, AX
 	ANDQ         $+3, AX
-	MOVQ         AX, 232(DI)
+	MOVQ         AX, 248(DI)
 	SHRQ         $+2, R8
-	MOVQ         R8, 224(DI)
-	MOVQ         184(DI), R8
+	MOVQ         R8, 240(DI)
+	MOVQ         200(DI), R8
 	MOVL         56(DI), AX
 	MOVL         $0xcd9e8d57, CX
 	MULL         CX
@@ -16691,15 +17763,15 @@ loop5:
 	MOVQ         DX, 2368(DI)
 	XORL         2088(DI), AX
 	MOVQ         AX, 2432(DI)
-	VPBROADCASTD 224(DI), Z14
+	VPBROADCASTD 240(DI), Z14
 	VPADDD       vectorWideVectors<>+64(SB), Z14, Z14
-	MOVQ         232(DI), AX
-	ADDQ         AX, 216(DI)
-	MOVQ         bits+72(FP), SI
+	MOVQ         248(DI), AX
+	ADDQ         AX, 232(DI)
+	MOVQ         bits+88(FP), SI
 	NEGQ         AX
 	LEAQ         (SI)(AX*4), SI
 	NOTQ         AX
-	MOVQ         AX, 208(DI)
+	MOVQ         AX, 224(DI)
 	XORL         BX, BX
 
 words7:
@@ -16828,41 +17900,41 @@ words7:
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 208(DI), Z0, K7
-	VPCMPD.BCST     $+1, 216(DI), Z0, K7, K6
+	VPCMPD.BCST     $+6, 224(DI), Z0, K7
+	VPCMPD.BCST     $+1, 232(DI), Z0, K7, K6
 	VMOVUPS         Z10, K6, (SI)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 208(DI), Z0, K7
-	VPCMPD.BCST     $+1, 216(DI), Z0, K7, K6
+	VPCMPD.BCST     $+6, 224(DI), Z0, K7
+	VPCMPD.BCST     $+1, 232(DI), Z0, K7, K6
 	VMOVUPS         Z11, K6, 64(SI)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 208(DI), Z0, K7
-	VPCMPD.BCST     $+1, 216(DI), Z0, K7, K6
+	VPCMPD.BCST     $+6, 224(DI), Z0, K7
+	VPCMPD.BCST     $+1, 232(DI), Z0, K7, K6
 	VMOVUPS         Z12, K6, 128(SI)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 208(DI), Z0, K7
-	VPCMPD.BCST     $+1, 216(DI), Z0, K7, K6
+	VPCMPD.BCST     $+6, 224(DI), Z0, K7
+	VPCMPD.BCST     $+1, 232(DI), Z0, K7, K6
 	VMOVUPS         Z13, K6, 192(SI)(BX*4)
 	ADDQ            $+64, BX
-	CMPQ            BX, 216(DI)
+	CMPQ            BX, 232(DI)
 	JLT             words7
 	MOVQ            16(DI), R8
-	MOVQ            R8, 216(DI)
-	MOVQ            200(DI), R8
-	IMULQ           128(DI), R8
-	ADDQ            136(DI), R8
+	MOVQ            R8, 232(DI)
+	MOVQ            216(DI), R8
+	IMULQ           136(DI), R8
+	ADDQ            144(DI), R8
 	MOVQ            R8, AX
 	ANDQ            $+3, AX
-	MOVQ            AX, 232(DI)
+	MOVQ            AX, 248(DI)
 	SHRQ            $+2, R8
-	MOVQ            R8, 224(DI)
-	MOVQ            184(DI), R8
+	MOVQ            R8, 240(DI)
+	MOVQ            200(DI), R8
 	MOVL            56(DI), AX
 	MOVL            $0xcd9e8d57, CX
 	MULL            CX
@@ -16881,15 +17953,15 @@ words7:
 	MOVQ            DX, 2368(DI)
 	XORL            2088(DI), AX
 	MOVQ            AX, 2432(DI)
-	VPBROADCASTD    224(DI), Z14
+	VPBROADCASTD    240(DI), Z14
 	VPADDD          vectorWideVectors<>+64(SB), Z14, Z14
-	MOVQ            232(DI), AX
-	ADDQ            AX, 216(DI)
-	MOVQ            bits2+88(FP), SI
+	MOVQ            248(DI), AX
+	ADDQ            AX, 232(DI)
+	MOVQ            bits2+104(FP), SI
 	NEGQ            AX
 	LEAQ            (SI)(AX*4), SI
 	NOTQ            AX
-	MOVQ            AX, 208(DI)
+	MOVQ            AX, 224(DI)
 	XORL            BX, BX
 
 words8:
@@ -17018,43 +18090,51 @@ words8:
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 208(DI), Z0, K7
-	VPCMPD.BCST     $+1, 216(DI), Z0, K7, K6
+	VPCMPD.BCST     $+6, 224(DI), Z0, K7
+	VPCMPD.BCST     $+1, 232(DI), Z0, K7, K6
 	VMOVUPS         Z10, K6, (SI)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 208(DI), Z0, K7
-	VPCMPD.BCST     $+1, 216(DI), Z0, K7, K6
+	VPCMPD.BCST     $+6, 224(DI), Z0, K7
+	VPCMPD.BCST     $+1, 232(DI), Z0, K7, K6
 	VMOVUPS         Z11, K6, 64(SI)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 208(DI), Z0, K7
-	VPCMPD.BCST     $+1, 216(DI), Z0, K7, K6
+	VPCMPD.BCST     $+6, 224(DI), Z0, K7
+	VPCMPD.BCST     $+1, 232(DI), Z0, K7, K6
 	VMOVUPS         Z12, K6, 128(SI)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 208(DI), Z0, K7
-	VPCMPD.BCST     $+1, 216(DI), Z0, K7, K6
+	VPCMPD.BCST     $+6, 224(DI), Z0, K7
+	VPCMPD.BCST     $+1, 232(DI), Z0, K7, K6
 	VMOVUPS         Z13, K6, 192(SI)(BX*4)
 	ADDQ            $+64, BX
-	CMPQ            BX, 216(DI)
+	CMPQ            BX, 232(DI)
 	JLT             words8
 	MOVQ            16(DI), R8
-	MOVQ            R8, 208(DI)
-	MOVQ            200(DI), R8
+	MOVQ            R8, 224(DI)
+	MOVQ            216(DI), R8
 	IMULQ           120(DI), R8
 	MOVQ            p+24(FP), AX
 	LEAQ            (AX)(R8*4), SI
-	MOVQ            bits+72(FP), R12
-	MOVQ            200(DI), R8
-	IMULQ           120(DI), R8
-	MOVQ            ds+48(FP), AX
+	MOVQ            216(DI), R8
+	IMULQ           16(DI), R8
+	MOVQ            largest+32(FP), AX
+	LEAQ            (AX)(R8*4), R12
+	MOVQ            216(DI), R8
+	IMULQ           16(DI), R8
+	MOVQ            norm+48(FP), AX
 	LEAQ            (AX)(R8*4), R13
+	MOVQ            bits+88(FP), R14
+	MOVQ            216(DI), R8
+	IMULQ           120(DI), R8
+	MOVQ            ds+80(FP), AX
+	LEAQ            (AX)(R8*4), R15
 	XORL            BX, BX
-	MOVQ            208(DI), DX
+	MOVQ            224(DI), DX
 	SUBQ            $+16, DX
 	JLT             tail9
 
@@ -17070,19 +18150,47 @@ loop10:
 	KANDW        K2, K1, K1
 	VPBROADCASTD vectorWords<>+140(SB), Z0
 	VBLENDMPS    (SI)(BX*4), Z0, K1, Z0
+	VSUBPS       (R12)(BX*4), Z0, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z2
+	VMINPS       Z0, Z2, Z0
+	VPBROADCASTD vectorWords<>+16(SB), Z2
+	VMAXPS       Z0, Z2, Z0
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z2
+	VADDPS.BCST  vectorWords<>+24(SB), Z2, Z2
+	VSUBPS.BCST  vectorWords<>+24(SB), Z2, Z3
+	VMULPS.BCST  vectorWords<>+28(SB), Z3, Z4
+	VSUBPS       Z4, Z0, Z0
+	VMULPS.BCST  vectorWords<>+32(SB), Z3, Z3
+	VSUBPS       Z3, Z0, Z0
+	VMULPS       Z0, Z0, Z3
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z4
+	VADDPS.BCST  vectorWords<>+40(SB), Z4, Z4
+	VMULPS       Z0, Z4, Z4
+	VADDPS.BCST  vectorWords<>+44(SB), Z4, Z4
+	VMULPS       Z0, Z4, Z4
+	VADDPS.BCST  vectorWords<>+48(SB), Z4, Z4
+	VMULPS       Z0, Z4, Z4
+	VADDPS.BCST  vectorWords<>+52(SB), Z4, Z4
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z2, Z2
+	VPSLLD       $+23, Z2, Z2
+	VMULPS       Z2, Z0, Z0
+	VMULPS       (R13)(BX*4), Z0, Z0
 	VMOVUPS      Z0, (SI)(BX*4)
-	VMOVUPS      (R13)(BX*4), Z0
+	VMOVUPS      (R15)(BX*4), Z0
 	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS      (R12)(BX*4), Z2
+	VMOVUPS      (R14)(BX*4), Z2
 	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z2, K1
 	VMOVUPS.Z    Z0, K1, Z0
-	VMOVUPS      Z0, (R13)(BX*4)
+	VMOVUPS      Z0, (R15)(BX*4)
 	ADDQ         $+16, BX
 	CMPQ         BX, DX
 	JLE          loop10
 
 tail9:
-	MOVQ         208(DI), CX
+	MOVQ         224(DI), CX
 	SUBQ         BX, CX
 	JLE          end11
 	MOVL         $-1, AX
@@ -17100,57 +18208,8 @@ tail9:
 	VPBROADCASTD vectorWords<>+140(SB), Z0
 	VMOVUPS.Z    (SI)(BX*4), K7, Z2
 	VBLENDMPS    Z2, Z0, K1, Z0
-	VMOVUPS      Z0, K7, (SI)(BX*4)
-	VMOVUPS.Z    (R13)(BX*4), K7, Z0
-	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z0
 	VMOVUPS.Z    (R12)(BX*4), K7, Z2
-	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z2, K1
-	VMOVUPS.Z    Z0, K1, Z0
-	VMOVUPS      Z0, K7, (R13)(BX*4)
-
-end11:
-	MOVQ  16(DI), R8
-	MOVQ  R8, 208(DI)
-	MOVQ  200(DI), R8
-	IMULQ 120(DI), R8
-	ADDQ  16(DI), R8
-	MOVQ  p+24(FP), AX
-	LEAQ  (AX)(R8*4), SI
-	MOVQ  200(DI), R8
-	IMULQ 120(DI), R8
-	MOVQ  p+24(FP), AX
-	LEAQ  (AX)(R8*4), R12
-	MOVQ  largest+56(FP), R13
-	MOVQ  bits2+88(FP), R14
-	MOVQ  200(DI), R8
-	IMULQ 120(DI), R8
-	ADDQ  16(DI), R8
-	MOVQ  ds+48(FP), AX
-	LEAQ  (AX)(R8*4), R15
-	XORL  BX, BX
-	MOVQ  208(DI), DX
-	SUBQ  $+16, DX
-	JLT   tail12
-
-loop13:
-	LEAQ         (BX), AX
-	VPBROADCASTD AX, Z0
-	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST vectorWords<>+152(SB), Z0, Z0
-	VPADDD.BCST  96(DI), Z0, Z0
-	VPXORD       Z1, Z1, Z1
-	VPCMPD       $+2, Z0, Z1, K1
-	VPCMPD.BCST  $+1, 24(DI), Z0, K2
-	KANDW        K2, K1, K1
-	VPBROADCASTD vectorWords<>+140(SB), Z0
-	VBLENDMPS    (SI)(BX*4), Z0, K1, Z2
-	VMOVUPS      Z2, (SI)(BX*4)
-	VMOVUPS      (R12)(BX*4), Z3
-	VMAXPS       Z2, Z3, Z2
-	VCMPPS       $+4, Z0, Z2, K1
-	VMOVUPS.Z    Z2, K1, Z0
-	VMOVUPS      Z0, (R13)(BX*4)
-	VSUBPS       Z0, Z3, Z0
+	VSUBPS       Z2, Z0, Z0
 	VPBROADCASTD vectorWords<>+12(SB), Z2
 	VMINPS       Z0, Z2, Z0
 	VPBROADCASTD vectorWords<>+16(SB), Z2
@@ -17177,19 +18236,139 @@ loop13:
 	VPADDD.BCST  vectorWords<>+60(SB), Z2, Z2
 	VPSLLD       $+23, Z2, Z2
 	VMULPS       Z2, Z0, Z0
-	VMOVUPS      Z0, (R12)(BX*4)
-	VMOVUPS      (R15)(BX*4), Z0
+	VMOVUPS.Z    (R13)(BX*4), K7, Z2
+	VMULPS       Z2, Z0, Z0
+	VMOVUPS      Z0, K7, (SI)(BX*4)
+	VMOVUPS.Z    (R15)(BX*4), K7, Z0
 	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS      (R14)(BX*4), Z2
+	VMOVUPS.Z    (R14)(BX*4), K7, Z2
 	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z2, K1
 	VMOVUPS.Z    Z0, K1, Z0
-	VMOVUPS      Z0, (R15)(BX*4)
+	VMOVUPS      Z0, K7, (R15)(BX*4)
+
+end11:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 224(DI)
+	MOVQ  216(DI), R8
+	IMULQ 120(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  216(DI), R8
+	IMULQ 16(DI), R8
+	MOVQ  largest+32(FP), AX
+	LEAQ  (AX)(R8*4), R12
+	MOVQ  216(DI), R8
+	IMULQ 16(DI), R8
+	MOVQ  norm+48(FP), AX
+	LEAQ  (AX)(R8*4), R13
+	MOVQ  bits+88(FP), R14
+	MOVQ  216(DI), R8
+	IMULQ 120(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R15
+	MOVQ  216(DI), R8
+	IMULQ 120(DI), R8
+	MOVQ  weight+96(FP), AX
+	LEAQ  (AX)(R8*4), R8
+	MOVQ  R8, 232(DI)
+	MOVQ  $+0, R8
+	MOVQ  bits2+104(FP), AX
+	LEAQ  (AX)(R8*4), R8
+	MOVQ  R8, 240(DI)
+	MOVQ  216(DI), R8
+	IMULQ 120(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  ds+80(FP), AX
+	LEAQ  (AX)(R8*4), R8
+	MOVQ  R8, 248(DI)
+	MOVQ  216(DI), R8
+	IMULQ 120(DI), R8
+	MOVQ  ds+80(FP), AX
+	LEAQ  (AX)(R8*4), R8
+	MOVQ  R8, 256(DI)
+	MOVQ  $+0, R8
+	MOVQ  delta+112(FP), AX
+	LEAQ  (AX)(R8*4), R8
+	MOVQ  R8, 264(DI)
+	MOVQ  232(DI), R8
+	MOVQ  240(DI), R9
+	MOVQ  248(DI), R10
+	MOVQ  256(DI), R11
+	XORL  BX, BX
+	MOVQ  224(DI), DX
+	SUBQ  $+16, DX
+	JLT   tail12
+
+loop13:
+	LEAQ         (BX), AX
+	VPBROADCASTD AX, Z0
+	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
+	VPMULLD.BCST vectorWords<>+152(SB), Z0, Z0
+	VPADDD.BCST  96(DI), Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPCMPD       $+2, Z0, Z1, K1
+	VPCMPD.BCST  $+1, 24(DI), Z0, K2
+	KANDW        K2, K1, K1
+	VPBROADCASTD vectorWords<>+140(SB), Z0
+	VBLENDMPS    (SI)(BX*4), Z0, K1, Z0
+	VSUBPS       (R12)(BX*4), Z0, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z2
+	VMINPS       Z0, Z2, Z0
+	VPBROADCASTD vectorWords<>+16(SB), Z2
+	VMAXPS       Z0, Z2, Z0
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z2
+	VADDPS.BCST  vectorWords<>+24(SB), Z2, Z2
+	VSUBPS.BCST  vectorWords<>+24(SB), Z2, Z3
+	VMULPS.BCST  vectorWords<>+28(SB), Z3, Z4
+	VSUBPS       Z4, Z0, Z0
+	VMULPS.BCST  vectorWords<>+32(SB), Z3, Z3
+	VSUBPS       Z3, Z0, Z0
+	VMULPS       Z0, Z0, Z3
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z4
+	VADDPS.BCST  vectorWords<>+40(SB), Z4, Z4
+	VMULPS       Z0, Z4, Z4
+	VADDPS.BCST  vectorWords<>+44(SB), Z4, Z4
+	VMULPS       Z0, Z4, Z4
+	VADDPS.BCST  vectorWords<>+48(SB), Z4, Z4
+	VMULPS       Z0, Z4, Z4
+	VADDPS.BCST  vectorWords<>+52(SB), Z4, Z4
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z2, Z2
+	VPSLLD       $+23, Z2, Z2
+	VMULPS       Z2, Z0, Z0
+	VMULPS       (R13)(BX*4), Z0, Z0
+	VMOVUPS      Z0, (SI)(BX*4)
+	VMOVUPS      (R15)(BX*4), Z2
+	VMULPS.BCST  vectorWords<>+128(SB), Z2, Z3
+	VMOVUPS      (R14)(BX*4), Z4
+	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z4, K1
+	VMOVUPS.Z    Z3, K1, Z3
+	VMOVUPS      Z3, (R8)(BX*4)
+	VMOVUPS      (R10)(BX*4), Z3
+	VMULPS.BCST  vectorWords<>+128(SB), Z3, Z3
+	VMOVUPS      (R9)(BX*4), Z4
+	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z4, K1
+	VMOVUPS.Z    Z3, K1, Z1
+	VMOVUPS      Z1, (R10)(BX*4)
+	VMOVUPS      (R11)(BX*4), Z3
+	VMULPS       Z3, Z2, Z4
+	VMULPS       Z1, Z0, Z0
+	VADDPS       Z0, Z4, Z0
+	MOVQ         264(DI), AX
+	VMOVUPS      Z0, (AX)(BX*4)
+	VSUBPS       Z0, Z3, Z0
+	VMULPS       Z0, Z2, Z0
+	VMULPS.BCST  vectorWords<>+136(SB), Z0, Z0
+	VMOVUPS      Z0, (R11)(BX*4)
 	ADDQ         $+16, BX
 	CMPQ         BX, DX
 	JLE          loop13
 
 tail12:
-	MOVQ         208(DI), CX
+	MOVQ         224(DI), CX
 	SUBQ         BX, CX
 	JLE          end14
 	MOVL         $-1, AX
@@ -17206,14 +18385,9 @@ tail12:
 	KANDW        K2, K1, K1
 	VPBROADCASTD vectorWords<>+140(SB), Z0
 	VMOVUPS.Z    (SI)(BX*4), K7, Z2
-	VBLENDMPS    Z2, Z0, K1, Z2
-	VMOVUPS      Z2, K7, (SI)(BX*4)
-	VMOVUPS.Z    (R12)(BX*4), K7, Z3
-	VMAXPS       Z2, Z3, Z2
-	VCMPPS       $+4, Z0, Z2, K1
-	VMOVUPS.Z    Z2, K1, Z0
-	VMOVUPS      Z0, K7, (R13)(BX*4)
-	VSUBPS       Z0, Z3, Z0
+	VBLENDMPS    Z2, Z0, K1, Z0
+	VMOVUPS.Z    (R12)(BX*4), K7, Z2
+	VSUBPS       Z2, Z0, Z0
 	VPBROADCASTD vectorWords<>+12(SB), Z2
 	VMINPS       Z0, Z2, Z0
 	VPBROADCASTD vectorWords<>+16(SB), Z2
@@ -17240,243 +18414,58 @@ tail12:
 	VPADDD.BCST  vectorWords<>+60(SB), Z2, Z2
 	VPSLLD       $+23, Z2, Z2
 	VMULPS       Z2, Z0, Z0
-	VMOVUPS      Z0, K7, (R12)(BX*4)
-	VMOVUPS.Z    (R15)(BX*4), K7, Z0
-	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS.Z    (R14)(BX*4), K7, Z2
-	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z2, K1
-	VMOVUPS.Z    Z0, K1, Z0
-	VMOVUPS      Z0, K7, (R15)(BX*4)
+	VMOVUPS.Z    (R13)(BX*4), K7, Z2
+	VMULPS       Z2, Z0, Z0
+	VMOVUPS      Z0, K7, (SI)(BX*4)
+	VMOVUPS.Z    (R15)(BX*4), K7, Z2
+	VMULPS.BCST  vectorWords<>+128(SB), Z2, Z3
+	VMOVUPS.Z    (R14)(BX*4), K7, Z4
+	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z4, K1
+	VMOVUPS.Z    Z3, K1, Z3
+	VMOVUPS      Z3, K7, (R8)(BX*4)
+	VMOVUPS.Z    (R10)(BX*4), K7, Z3
+	VMULPS.BCST  vectorWords<>+128(SB), Z3, Z3
+	VMOVUPS.Z    (R9)(BX*4), K7, Z4
+	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z4, K1
+	VMOVUPS.Z    Z3, K1, Z1
+	VMOVUPS      Z1, K7, (R10)(BX*4)
+	VMOVUPS.Z    (R11)(BX*4), K7, Z3
+	VMULPS       Z3, Z2, Z4
+	VMULPS       Z1, Z0, Z0
+	VADDPS       Z0, Z4, Z0
+	MOVQ         264(DI), AX
+	VMOVUPS      Z0, K7, (AX)(BX*4)
+	VSUBPS       Z0, Z3, Z0
+	VMULPS       Z0, Z2, Z0
+	VMULPS.BCST  vectorWords<>+136(SB), Z0, Z0
+	VMOVUPS      Z0, K7, (R11)(BX*4)
 
 end14:
 	MOVQ  16(DI), R8
-	MOVQ  R8, 208(DI)
-	MOVQ  200(DI), R8
-	IMULQ 120(DI), R8
-	ADDQ  16(DI), R8
-	MOVQ  p+24(FP), AX
-	LEAQ  (AX)(R8*4), SI
-	MOVQ  largest+56(FP), R12
-	MOVQ  200(DI), R8
-	IMULQ 120(DI), R8
-	MOVQ  p+24(FP), AX
-	LEAQ  (AX)(R8*4), R13
-	MOVQ  norm+64(FP), R14
-	XORL  BX, BX
-	MOVQ  208(DI), DX
-	SUBQ  $+16, DX
-	JLT   tail15
-
-loop16:
-	VMOVUPS      (SI)(BX*4), Z0
-	VSUBPS       (R12)(BX*4), Z0, Z0
-	VPBROADCASTD vectorWords<>+12(SB), Z1
-	VMINPS       Z0, Z1, Z0
-	VPBROADCASTD vectorWords<>+16(SB), Z1
-	VMAXPS       Z0, Z1, Z0
-	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z2
-	VMULPS.BCST  vectorWords<>+28(SB), Z2, Z3
-	VSUBPS       Z3, Z0, Z0
-	VMULPS.BCST  vectorWords<>+32(SB), Z2, Z2
-	VSUBPS       Z2, Z0, Z0
-	VMULPS       Z0, Z0, Z2
-	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z3
-	VADDPS.BCST  vectorWords<>+40(SB), Z3, Z3
-	VMULPS       Z0, Z3, Z3
-	VADDPS.BCST  vectorWords<>+44(SB), Z3, Z3
-	VMULPS       Z0, Z3, Z3
-	VADDPS.BCST  vectorWords<>+48(SB), Z3, Z3
-	VMULPS       Z0, Z3, Z3
-	VADDPS.BCST  vectorWords<>+52(SB), Z3, Z3
-	VMULPS       Z3, Z2, Z2
-	VADDPS       Z2, Z0, Z0
-	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
-	VPSLLD       $+23, Z1, Z1
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, (SI)(BX*4)
-	VMOVUPS      (R13)(BX*4), Z1
-	VADDPS       Z0, Z1, Z0
-	VPXORD       Z2, Z2, Z2
-	VCMPPS       $+1, Z0, Z2, K1
-	VPBROADCASTD vectorWords<>+56(SB), Z3
-	VDIVPS       Z0, Z3, Z0
-	VMOVUPS.Z    Z0, K1, Z0
-	VMOVUPS      Z0, (R14)(BX*4)
-	VMULPS       Z0, Z1, Z0
-	VMOVUPS      Z0, (R13)(BX*4)
-	ADDQ         $+16, BX
-	CMPQ         BX, DX
-	JLE          loop16
-
-tail15:
-	MOVQ         208(DI), CX
-	SUBQ         BX, CX
-	JLE          end17
-	MOVL         $-1, AX
-	BZHIL        CX, AX, AX
-	KMOVW        AX, K7
-	VMOVUPS.Z    (SI)(BX*4), K7, Z0
-	VMOVUPS.Z    (R12)(BX*4), K7, Z1
-	VSUBPS       Z1, Z0, Z0
-	VPBROADCASTD vectorWords<>+12(SB), Z1
-	VMINPS       Z0, Z1, Z0
-	VPBROADCASTD vectorWords<>+16(SB), Z1
-	VMAXPS       Z0, Z1, Z0
-	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z2
-	VMULPS.BCST  vectorWords<>+28(SB), Z2, Z3
-	VSUBPS       Z3, Z0, Z0
-	VMULPS.BCST  vectorWords<>+32(SB), Z2, Z2
-	VSUBPS       Z2, Z0, Z0
-	VMULPS       Z0, Z0, Z2
-	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z3
-	VADDPS.BCST  vectorWords<>+40(SB), Z3, Z3
-	VMULPS       Z0, Z3, Z3
-	VADDPS.BCST  vectorWords<>+44(SB), Z3, Z3
-	VMULPS       Z0, Z3, Z3
-	VADDPS.BCST  vectorWords<>+48(SB), Z3, Z3
-	VMULPS       Z0, Z3, Z3
-	VADDPS.BCST  vectorWords<>+52(SB), Z3, Z3
-	VMULPS       Z3, Z2, Z2
-	VADDPS       Z2, Z0, Z0
-	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
-	VPSLLD       $+23, Z1, Z1
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, K7, (SI)(BX*4)
-	VMOVUPS.Z    (R13)(BX*4), K7, Z1
-	VADDPS       Z0, Z1, Z0
-	VPXORD       Z2, Z2, Z2
-	VCMPPS       $+1, Z0, Z2, K1
-	VPBROADCASTD vectorWords<>+56(SB), Z3
-	VDIVPS       Z0, Z3, Z0
-	VMOVUPS.Z    Z0, K1, Z0
-	VMOVUPS      Z0, K7, (R14)(BX*4)
-	VMULPS       Z0, Z1, Z0
-	VMOVUPS      Z0, K7, (R13)(BX*4)
-
-end17:
-	MOVQ  16(DI), R8
-	MOVQ  R8, 208(DI)
-	MOVQ  200(DI), R8
-	IMULQ 120(DI), R8
-	ADDQ  16(DI), R8
-	MOVQ  p+24(FP), AX
-	LEAQ  (AX)(R8*4), SI
-	MOVQ  norm+64(FP), R12
-	MOVQ  bits+72(FP), R13
-	MOVQ  200(DI), R8
-	IMULQ 120(DI), R8
-	MOVQ  p+24(FP), AX
-	LEAQ  (AX)(R8*4), R14
-	MOVQ  200(DI), R8
-	IMULQ 120(DI), R8
-	MOVQ  weight+80(FP), AX
-	LEAQ  (AX)(R8*4), R15
-	MOVQ  200(DI), R8
-	IMULQ 120(DI), R8
-	MOVQ  ds+48(FP), AX
-	LEAQ  (AX)(R8*4), R8
-	MOVQ  R8, 216(DI)
-	MOVQ  200(DI), R8
-	IMULQ 120(DI), R8
-	ADDQ  16(DI), R8
-	MOVQ  ds+48(FP), AX
-	LEAQ  (AX)(R8*4), R8
 	MOVQ  R8, 224(DI)
-	MOVQ  $+0, R8
-	MOVQ  delta+96(FP), AX
-	LEAQ  (AX)(R8*4), R8
-	MOVQ  R8, 232(DI)
+	MOVQ  bits2+104(FP), SI
 	MOVQ  216(DI), R8
-	MOVQ  224(DI), R9
-	MOVQ  232(DI), R10
-	XORL  BX, BX
-	MOVQ  208(DI), DX
-	SUBQ  $+16, DX
-	JLT   tail18
-
-loop19:
-	VMOVUPS      (SI)(BX*4), Z0
-	VMULPS       (R12)(BX*4), Z0, Z0
-	VMOVUPS      Z0, (SI)(BX*4)
-	VMOVUPS      (R14)(BX*4), Z1
-	VMULPS.BCST  vectorWords<>+128(SB), Z1, Z2
-	VMOVUPS      (R13)(BX*4), Z3
-	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z3, K1
-	VMOVUPS.Z    Z2, K1, Z2
-	VMOVUPS      Z2, (R15)(BX*4)
-	VMOVUPS      (R8)(BX*4), Z2
-	VMULPS       Z2, Z1, Z3
-	VMULPS       (R9)(BX*4), Z0, Z0
-	VADDPS       Z0, Z3, Z0
-	VMOVUPS      Z0, (R10)(BX*4)
-	VSUBPS       Z0, Z2, Z0
-	VMULPS       Z0, Z1, Z0
-	VMULPS.BCST  vectorWords<>+136(SB), Z0, Z0
-	VMOVUPS      Z0, (R8)(BX*4)
-	ADDQ         $+16, BX
-	CMPQ         BX, DX
-	JLE          loop19
-
-tail18:
-	MOVQ         208(DI), CX
-	SUBQ         BX, CX
-	JLE          end20
-	MOVL         $-1, AX
-	BZHIL        CX, AX, AX
-	KMOVW        AX, K7
-	VMOVUPS.Z    (SI)(BX*4), K7, Z0
-	VMOVUPS.Z    (R12)(BX*4), K7, Z1
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, K7, (SI)(BX*4)
-	VMOVUPS.Z    (R14)(BX*4), K7, Z1
-	VMULPS.BCST  vectorWords<>+128(SB), Z1, Z2
-	VMOVUPS.Z    (R13)(BX*4), K7, Z3
-	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z3, K1
-	VMOVUPS.Z    Z2, K1, Z2
-	VMOVUPS      Z2, K7, (R15)(BX*4)
-	VMOVUPS.Z    (R8)(BX*4), K7, Z2
-	VMULPS       Z2, Z1, Z3
-	VMOVUPS.Z    (R9)(BX*4), K7, Z4
-	VMULPS       Z4, Z0, Z0
-	VADDPS       Z0, Z3, Z0
-	VMOVUPS      Z0, K7, (R10)(BX*4)
-	VSUBPS       Z0, Z2, Z0
-	VMULPS       Z0, Z1, Z0
-	VMULPS.BCST  vectorWords<>+136(SB), Z0, Z0
-	VMOVUPS      Z0, K7, (R8)(BX*4)
-
-end20:
-	MOVQ  16(DI), R8
-	MOVQ  R8, 208(DI)
-	MOVQ  bits2+88(FP), SI
-	MOVQ  200(DI), R8
 	IMULQ 120(DI), R8
 	ADDQ  16(DI), R8
 	MOVQ  p+24(FP), AX
 	LEAQ  (AX)(R8*4), R12
-	MOVQ  200(DI), R8
+	MOVQ  216(DI), R8
 	IMULQ 120(DI), R8
 	ADDQ  16(DI), R8
-	MOVQ  weight+80(FP), AX
+	MOVQ  weight+96(FP), AX
 	LEAQ  (AX)(R8*4), R13
-	MOVQ  200(DI), R8
+	MOVQ  216(DI), R8
 	IMULQ 120(DI), R8
 	ADDQ  16(DI), R8
-	MOVQ  ds+48(FP), AX
+	MOVQ  ds+80(FP), AX
 	LEAQ  (AX)(R8*4), R14
-	MOVQ  delta+96(FP), R15
+	MOVQ  delta+112(FP), R15
 	XORL  BX, BX
-	MOVQ  208(DI), DX
+	MOVQ  224(DI), DX
 	SUBQ  $+16, DX
-	JLT   tail21
+	JLT   tail15
 
-loop22:
+loop16:
 	VMOVUPS      (R12)(BX*4), Z0
 	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z1
 	VMOVUPS      (SI)(BX*4), Z2
@@ -17490,12 +18479,12 @@ loop22:
 	VMOVUPS      Z0, (R14)(BX*4)
 	ADDQ         $+16, BX
 	CMPQ         BX, DX
-	JLE          loop22
+	JLE          loop16
 
-tail21:
-	MOVQ         208(DI), CX
+tail15:
+	MOVQ         224(DI), CX
 	SUBQ         BX, CX
-	JLE          end23
+	JLE          end17
 	MOVL         $-1, AX
 	BZHIL        CX, AX, AX
 	KMOVW        AX, K7
@@ -17512,112 +18501,112 @@ tail21:
 	VMULPS.BCST  vectorWords<>+136(SB), Z0, Z0
 	VMOVUPS      Z0, K7, (R14)(BX*4)
 
-end23:
-	MOVQ 200(DI), AX
+end17:
+	MOVQ 216(DI), AX
 	INCQ AX
-	MOVQ AX, 200(DI)
-	CMPQ AX, 192(DI)
+	MOVQ AX, 216(DI)
+	CMPQ AX, 208(DI)
 	JLT  loop5
 
 end6:
 	MOVQ $+0, R8
-	MOVQ R8, 200(DI)
+	MOVQ R8, 216(DI)
 	MOVQ 24(DI), R8
-	MOVQ R8, 192(DI)
-	MOVQ 200(DI), AX
-	CMPQ AX, 192(DI)
-	JGE  end25
+	MOVQ R8, 208(DI)
+	MOVQ 216(DI), AX
+	CMPQ AX, 208(DI)
+	JGE  end19
 
-loop24:
-	MOVQ    200(DI), R8
+loop18:
+	MOVQ    216(DI), R8
 	SHLQ    $+4, R8
-	MOVQ    R8, 208(DI)
-	MOVQ    208(DI), R8
-	MOVQ    dk_+104(FP), AX
+	MOVQ    R8, 224(DI)
+	MOVQ    224(DI), R8
+	MOVQ    dk_+120(FP), AX
 	LEAQ    (AX)(R8*4), SI
-	MOVQ    144(DI), R8
-	ADDQ    208(DI), R8
-	MOVQ    dk_+104(FP), AX
+	MOVQ    152(DI), R8
+	ADDQ    224(DI), R8
+	MOVQ    dk_+120(FP), AX
 	LEAQ    (AX)(R8*4), R12
-	MOVQ    144(DI), R8
+	MOVQ    152(DI), R8
 	SHLQ    $+1, R8
-	ADDQ    208(DI), R8
-	MOVQ    dk_+104(FP), AX
+	ADDQ    224(DI), R8
+	MOVQ    dk_+120(FP), AX
 	LEAQ    (AX)(R8*4), R13
-	MOVQ    144(DI), R8
+	MOVQ    152(DI), R8
 	IMULQ   $+3, R8
-	ADDQ    208(DI), R8
-	MOVQ    dk_+104(FP), AX
+	ADDQ    224(DI), R8
+	MOVQ    dk_+120(FP), AX
 	LEAQ    (AX)(R8*4), R14
 	VPXORD  Z0, Z0, Z0
 	VMOVUPS Z0, (SI)
 	VMOVUPS Z0, (R12)
 	VMOVUPS Z0, (R13)
 	VMOVUPS Z0, (R14)
-	MOVQ    200(DI), AX
+	MOVQ    216(DI), AX
 	INCQ    AX
-	MOVQ    AX, 200(DI)
-	CMPQ    AX, 192(DI)
-	JLT     loop24
+	MOVQ    AX, 216(DI)
+	CMPQ    AX, 208(DI)
+	JLT     loop18
 
-end25:
+end19:
 	MOVQ $+0, R8
-	MOVQ R8, 200(DI)
+	MOVQ R8, 216(DI)
 	MOVQ 24(DI), R8
-	MOVQ R8, 192(DI)
-	MOVQ 200(DI), AX
-	CMPQ AX, 192(DI)
-	JGE  end27
+	MOVQ R8, 208(DI)
+	MOVQ 216(DI), AX
+	CMPQ AX, 208(DI)
+	JGE  end21
 
-loop26:
-	MOVQ    200(DI), R8
+loop20:
+	MOVQ    216(DI), R8
 	SHLQ    $+4, R8
-	MOVQ    R8, 208(DI)
-	MOVQ    208(DI), R8
-	MOVQ    dv_+112(FP), AX
+	MOVQ    R8, 224(DI)
+	MOVQ    224(DI), R8
+	MOVQ    dv_+128(FP), AX
 	LEAQ    (AX)(R8*4), SI
-	MOVQ    144(DI), R8
-	ADDQ    208(DI), R8
-	MOVQ    dv_+112(FP), AX
+	MOVQ    152(DI), R8
+	ADDQ    224(DI), R8
+	MOVQ    dv_+128(FP), AX
 	LEAQ    (AX)(R8*4), R12
-	MOVQ    144(DI), R8
+	MOVQ    152(DI), R8
 	SHLQ    $+1, R8
-	ADDQ    208(DI), R8
-	MOVQ    dv_+112(FP), AX
+	ADDQ    224(DI), R8
+	MOVQ    dv_+128(FP), AX
 	LEAQ    (AX)(R8*4), R13
-	MOVQ    144(DI), R8
+	MOVQ    152(DI), R8
 	IMULQ   $+3, R8
-	ADDQ    208(DI), R8
-	MOVQ    dv_+112(FP), AX
+	ADDQ    224(DI), R8
+	MOVQ    dv_+128(FP), AX
 	LEAQ    (AX)(R8*4), R14
 	VPXORD  Z0, Z0, Z0
 	VMOVUPS Z0, (SI)
 	VMOVUPS Z0, (R12)
 	VMOVUPS Z0, (R13)
 	VMOVUPS Z0, (R14)
-	MOVQ    200(DI), AX
+	MOVQ    216(DI), AX
 	INCQ    AX
-	MOVQ    AX, 200(DI)
-	CMPQ    AX, 192(DI)
-	JLT     loop26
+	MOVQ    AX, 216(DI)
+	CMPQ    AX, 208(DI)
+	JLT     loop20
 
-end27:
-	MOVQ  160(DI), R8
+end21:
+	MOVQ  168(DI), R8
 	IMULQ 104(DI), R8
-	MOVQ  R8, 192(DI)
-	MOVQ  160(DI), R8
-	IMULQ 112(DI), R8
-	MOVQ  R8, 200(DI)
-	MOVQ  $+0, R8
-	MOVQ  R8, 216(DI)
-	MOVQ  16(DI), R8
 	MOVQ  R8, 208(DI)
-	MOVQ  216(DI), AX
-	CMPQ  AX, 208(DI)
-	JGE   end29
+	MOVQ  168(DI), R8
+	IMULQ 112(DI), R8
+	MOVQ  R8, 216(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 232(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 224(DI)
+	MOVQ  232(DI), AX
+	CMPQ  AX, 224(DI)
+	JGE   end23
 
-loop28:
-	MOVQ         216(DI), R8
+loop22:
+	MOVQ         232(DI), R8
 	IMULQ        $-1, R8
 	ADDQ         80(DI), R8
 	CMPQ         R8, 88(DI)
@@ -17625,8 +18614,8 @@ loop28:
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 224(DI)
-	MOVQ         216(DI), R8
+	MOVQ         R8, 240(DI)
+	MOVQ         232(DI), R8
 	IMULQ        $-1, R8
 	ADDQ         96(DI), R8
 	CMPQ         R8, 88(DI)
@@ -17634,235 +18623,235 @@ loop28:
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 232(DI)
-	MOVQ         216(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         192(DI), R8
-	MOVQ         R8, 240(DI)
-	MOVQ         224(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         200(DI), R8
 	MOVQ         R8, 248(DI)
-	MOVQ         216(DI), R8
-	ADDQ         16(DI), R8
-	MOVQ         R8, 256(DI)
 	MOVQ         232(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         200(DI), R8
+	ADDQ         208(DI), R8
+	MOVQ         R8, 256(DI)
+	MOVQ         240(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         216(DI), R8
 	MOVQ         R8, 264(DI)
-	MOVQ         224(DI), R8
-	SHLQ         $+4, R8
-	MOVQ         R8, 272(DI)
 	MOVQ         232(DI), R8
-	SHLQ         $+4, R8
+	ADDQ         16(DI), R8
+	MOVQ         R8, 272(DI)
+	MOVQ         248(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         216(DI), R8
 	MOVQ         R8, 280(DI)
-	MOVQ         216(DI), R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         240(DI), R8
+	SHLQ         $+4, R8
+	MOVQ         R8, 288(DI)
+	MOVQ         248(DI), R8
+	SHLQ         $+4, R8
+	MOVQ         R8, 296(DI)
+	MOVQ         232(DI), R8
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2240(DI)
-	MOVQ         256(DI), R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         272(DI), R8
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2304(DI)
-	MOVQ         216(DI), R8
-	MOVQ         weight+80(FP), AX
+	MOVQ         232(DI), R8
+	MOVQ         weight+96(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2368(DI)
-	MOVQ         256(DI), R8
-	MOVQ         weight+80(FP), AX
+	MOVQ         272(DI), R8
+	MOVQ         weight+96(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2432(DI)
-	MOVQ         216(DI), R8
+	MOVQ         232(DI), R8
 	ADDQ         120(DI), R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2496(DI)
 	MOVQ         120(DI), R8
-	ADDQ         256(DI), R8
-	MOVQ         ds+48(FP), AX
+	ADDQ         272(DI), R8
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2560(DI)
-	MOVQ         216(DI), R8
+	MOVQ         232(DI), R8
 	ADDQ         120(DI), R8
-	MOVQ         weight+80(FP), AX
+	MOVQ         weight+96(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2624(DI)
 	MOVQ         120(DI), R8
-	ADDQ         256(DI), R8
-	MOVQ         weight+80(FP), AX
+	ADDQ         272(DI), R8
+	MOVQ         weight+96(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2688(DI)
-	MOVQ         216(DI), R8
+	MOVQ         232(DI), R8
 	MOVQ         120(DI), R9
 	SHLQ         $+1, R9
 	ADDQ         R9, R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2752(DI)
 	MOVQ         120(DI), R8
 	SHLQ         $+1, R8
-	ADDQ         256(DI), R8
-	MOVQ         ds+48(FP), AX
+	ADDQ         272(DI), R8
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2816(DI)
-	MOVQ         216(DI), R8
+	MOVQ         232(DI), R8
 	MOVQ         120(DI), R9
 	SHLQ         $+1, R9
 	ADDQ         R9, R8
-	MOVQ         weight+80(FP), AX
+	MOVQ         weight+96(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2880(DI)
 	MOVQ         120(DI), R8
 	SHLQ         $+1, R8
-	ADDQ         256(DI), R8
-	MOVQ         weight+80(FP), AX
+	ADDQ         272(DI), R8
+	MOVQ         weight+96(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2944(DI)
-	MOVQ         216(DI), R8
+	MOVQ         232(DI), R8
 	MOVQ         120(DI), R9
 	IMULQ        $+3, R9
 	ADDQ         R9, R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 3008(DI)
 	MOVQ         120(DI), R8
 	IMULQ        $+3, R8
-	ADDQ         256(DI), R8
-	MOVQ         ds+48(FP), AX
+	ADDQ         272(DI), R8
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 3072(DI)
-	MOVQ         216(DI), R8
+	MOVQ         232(DI), R8
 	MOVQ         120(DI), R9
 	IMULQ        $+3, R9
 	ADDQ         R9, R8
-	MOVQ         weight+80(FP), AX
+	MOVQ         weight+96(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 3136(DI)
 	MOVQ         120(DI), R8
 	IMULQ        $+3, R8
-	ADDQ         256(DI), R8
-	MOVQ         weight+80(FP), AX
+	ADDQ         272(DI), R8
+	MOVQ         weight+96(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 3200(DI)
-	MOVQ         248(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), SI
 	MOVQ         264(DI), R8
 	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         280(DI), R8
+	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         240(DI), R8
-	MOVQ         dq+120(FP), AX
+	MOVQ         256(DI), R8
+	MOVQ         dq+136(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	MOVQ         272(DI), R8
-	MOVQ         dk_+104(FP), AX
+	MOVQ         288(DI), R8
+	MOVQ         dk_+120(FP), AX
 	LEAQ         (AX)(R8*4), R14
-	MOVQ         240(DI), R8
+	MOVQ         256(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), R15
-	MOVQ         280(DI), R8
-	MOVQ         dk_+104(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 288(DI)
-	MOVQ         272(DI), R8
-	MOVQ         dv_+112(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 296(DI)
-	MOVQ         240(DI), R8
-	MOVQ         dout+32(FP), AX
+	MOVQ         296(DI), R8
+	MOVQ         dk_+120(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 304(DI)
-	MOVQ         280(DI), R8
-	MOVQ         dv_+112(FP), AX
+	MOVQ         288(DI), R8
+	MOVQ         dv_+128(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 312(DI)
-	MOVQ         144(DI), R8
-	ADDQ         272(DI), R8
-	MOVQ         dk_+104(FP), AX
+	MOVQ         256(DI), R8
+	MOVQ         dout+64(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 320(DI)
-	MOVQ         144(DI), R8
-	ADDQ         280(DI), R8
-	MOVQ         dk_+104(FP), AX
+	MOVQ         296(DI), R8
+	MOVQ         dv_+128(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 328(DI)
-	MOVQ         144(DI), R8
-	ADDQ         272(DI), R8
-	MOVQ         dv_+112(FP), AX
+	MOVQ         152(DI), R8
+	ADDQ         288(DI), R8
+	MOVQ         dk_+120(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 336(DI)
-	MOVQ         144(DI), R8
-	ADDQ         280(DI), R8
-	MOVQ         dv_+112(FP), AX
+	MOVQ         152(DI), R8
+	ADDQ         296(DI), R8
+	MOVQ         dk_+120(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 344(DI)
-	MOVQ         144(DI), R8
-	SHLQ         $+1, R8
-	ADDQ         272(DI), R8
-	MOVQ         dk_+104(FP), AX
+	MOVQ         152(DI), R8
+	ADDQ         288(DI), R8
+	MOVQ         dv_+128(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 352(DI)
-	MOVQ         144(DI), R8
-	SHLQ         $+1, R8
-	ADDQ         280(DI), R8
-	MOVQ         dk_+104(FP), AX
+	MOVQ         152(DI), R8
+	ADDQ         296(DI), R8
+	MOVQ         dv_+128(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 360(DI)
-	MOVQ         144(DI), R8
+	MOVQ         152(DI), R8
 	SHLQ         $+1, R8
-	ADDQ         272(DI), R8
-	MOVQ         dv_+112(FP), AX
+	ADDQ         288(DI), R8
+	MOVQ         dk_+120(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 368(DI)
-	MOVQ         144(DI), R8
+	MOVQ         152(DI), R8
 	SHLQ         $+1, R8
-	ADDQ         280(DI), R8
-	MOVQ         dv_+112(FP), AX
+	ADDQ         296(DI), R8
+	MOVQ         dk_+120(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 376(DI)
-	MOVQ         144(DI), R8
-	IMULQ        $+3, R8
-	ADDQ         272(DI), R8
-	MOVQ         dk_+104(FP), AX
+	MOVQ         152(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         288(DI), R8
+	MOVQ         dv_+128(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 384(DI)
-	MOVQ         144(DI), R8
-	IMULQ        $+3, R8
-	ADDQ         280(DI), R8
-	MOVQ         dk_+104(FP), AX
+	MOVQ         152(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         296(DI), R8
+	MOVQ         dv_+128(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 392(DI)
-	MOVQ         144(DI), R8
+	MOVQ         152(DI), R8
 	IMULQ        $+3, R8
-	ADDQ         272(DI), R8
-	MOVQ         dv_+112(FP), AX
+	ADDQ         288(DI), R8
+	MOVQ         dk_+120(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 400(DI)
-	MOVQ         144(DI), R8
+	MOVQ         152(DI), R8
 	IMULQ        $+3, R8
-	ADDQ         280(DI), R8
-	MOVQ         dv_+112(FP), AX
+	ADDQ         296(DI), R8
+	MOVQ         dk_+120(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 408(DI)
-	MOVQ         288(DI), R8
-	MOVQ         296(DI), R9
-	MOVQ         304(DI), R10
-	MOVQ         312(DI), R11
+	MOVQ         152(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         288(DI), R8
+	MOVQ         dv_+128(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 416(DI)
+	MOVQ         152(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         296(DI), R8
+	MOVQ         dv_+128(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 424(DI)
+	MOVQ         304(DI), R8
+	MOVQ         312(DI), R9
+	MOVQ         320(DI), R10
+	MOVQ         328(DI), R11
 	VMOVUPS      2240(DI), Z0
 	VMULPS       (SI), Z0, Z1
 	VMOVUPS      2304(DI), Z2
@@ -17893,25 +18882,25 @@ loop28:
 	VMOVUPS      Z1, 64(R13)
 	VMOVUPS      64(R15), Z1
 	VMULPS       Z1, Z0, Z0
-	MOVQ         320(DI), AX
+	MOVQ         336(DI), AX
 	VADDPS       (AX), Z0, Z0
-	MOVQ         320(DI), AX
+	MOVQ         336(DI), AX
 	VMOVUPS      Z0, (AX)
 	VMULPS       Z1, Z2, Z0
-	MOVQ         328(DI), AX
+	MOVQ         344(DI), AX
 	VADDPS       (AX), Z0, Z0
-	MOVQ         328(DI), AX
+	MOVQ         344(DI), AX
 	VMOVUPS      Z0, (AX)
 	VMOVUPS      64(R10), Z0
 	VMULPS       2624(DI), Z0, Z1
-	MOVQ         336(DI), AX
+	MOVQ         352(DI), AX
 	VADDPS       (AX), Z1, Z1
-	MOVQ         336(DI), AX
+	MOVQ         352(DI), AX
 	VMOVUPS      Z1, (AX)
 	VMULPS       2688(DI), Z0, Z0
-	MOVQ         344(DI), AX
+	MOVQ         360(DI), AX
 	VADDPS       (AX), Z0, Z0
-	MOVQ         344(DI), AX
+	MOVQ         360(DI), AX
 	VMOVUPS      Z0, (AX)
 	VMOVUPS      2752(DI), Z0
 	VMULPS       128(SI), Z0, Z1
@@ -17922,25 +18911,25 @@ loop28:
 	VMOVUPS      Z1, 128(R13)
 	VMOVUPS      128(R15), Z1
 	VMULPS       Z1, Z0, Z0
-	MOVQ         352(DI), AX
+	MOVQ         368(DI), AX
 	VADDPS       (AX), Z0, Z0
-	MOVQ         352(DI), AX
+	MOVQ         368(DI), AX
 	VMOVUPS      Z0, (AX)
 	VMULPS       Z1, Z2, Z0
-	MOVQ         360(DI), AX
+	MOVQ         376(DI), AX
 	VADDPS       (AX), Z0, Z0
-	MOVQ         360(DI), AX
+	MOVQ         376(DI), AX
 	VMOVUPS      Z0, (AX)
 	VMOVUPS      128(R10), Z0
 	VMULPS       2880(DI), Z0, Z1
-	MOVQ         368(DI), AX
+	MOVQ         384(DI), AX
 	VADDPS       (AX), Z1, Z1
-	MOVQ         368(DI), AX
+	MOVQ         384(DI), AX
 	VMOVUPS      Z1, (AX)
 	VMULPS       2944(DI), Z0, Z0
-	MOVQ         376(DI), AX
+	MOVQ         392(DI), AX
 	VADDPS       (AX), Z0, Z0
-	MOVQ         376(DI), AX
+	MOVQ         392(DI), AX
 	VMOVUPS      Z0, (AX)
 	VMOVUPS      3008(DI), Z0
 	VMULPS       192(SI), Z0, Z1
@@ -17951,125 +18940,71 @@ loop28:
 	VMOVUPS      Z1, 192(R13)
 	VMOVUPS      192(R15), Z1
 	VMULPS       Z1, Z0, Z0
-	MOVQ         384(DI), AX
+	MOVQ         400(DI), AX
 	VADDPS       (AX), Z0, Z0
-	MOVQ         384(DI), AX
+	MOVQ         400(DI), AX
 	VMOVUPS      Z0, (AX)
 	VMULPS       Z1, Z2, Z0
-	MOVQ         392(DI), AX
+	MOVQ         408(DI), AX
 	VADDPS       (AX), Z0, Z0
-	MOVQ         392(DI), AX
+	MOVQ         408(DI), AX
 	VMOVUPS      Z0, (AX)
 	VMOVUPS      192(R10), Z0
 	VMULPS       3136(DI), Z0, Z1
-	MOVQ         400(DI), AX
+	MOVQ         416(DI), AX
 	VADDPS       (AX), Z1, Z1
-	MOVQ         400(DI), AX
+	MOVQ         416(DI), AX
 	VMOVUPS      Z1, (AX)
 	VMULPS       3200(DI), Z0, Z0
-	MOVQ         408(DI), AX
+	MOVQ         424(DI), AX
 	VADDPS       (AX), Z0, Z0
-	MOVQ         408(DI), AX
+	MOVQ         424(DI), AX
 	VMOVUPS      Z0, (AX)
-	MOVQ         216(DI), AX
+	MOVQ         232(DI), AX
 	INCQ         AX
-	MOVQ         AX, 216(DI)
-	CMPQ         AX, 208(DI)
-	JLT          loop28
+	MOVQ         AX, 232(DI)
+	CMPQ         AX, 224(DI)
+	JLT          loop22
 
-end29:
-	MOVQ  160(DI), R8
+end23:
+	MOVQ  168(DI), R8
 	IMULQ 112(DI), R8
-	MOVQ  R8, 208(DI)
-	MOVQ  $+0, R8
 	MOVQ  R8, 224(DI)
-	MOVQ  24(DI), R8
-	MOVQ  R8, 216(DI)
-	MOVQ  224(DI), AX
-	CMPQ  AX, 216(DI)
-	JGE   end31
-
-loop30:
-	MOVQ    224(DI), R8
-	SHLQ    $+6, R8
-	ADDQ    208(DI), R8
-	MOVQ    R8, 232(DI)
-	MOVQ    224(DI), R8
-	SHLQ    $+4, R8
-	MOVQ    R8, 240(DI)
-	MOVQ    240(DI), R8
-	MOVQ    dk_+104(FP), AX
-	LEAQ    (AX)(R8*4), SI
-	MOVQ    232(DI), R8
-	MOVQ    dk+128(FP), AX
-	LEAQ    (AX)(R8*4), R12
-	MOVQ    144(DI), R8
-	ADDQ    240(DI), R8
-	MOVQ    dk_+104(FP), AX
-	LEAQ    (AX)(R8*4), R13
-	MOVQ    144(DI), R8
-	SHLQ    $+1, R8
-	ADDQ    240(DI), R8
-	MOVQ    dk_+104(FP), AX
-	LEAQ    (AX)(R8*4), R14
-	MOVQ    144(DI), R8
-	IMULQ   $+3, R8
-	ADDQ    240(DI), R8
-	MOVQ    dk_+104(FP), AX
-	LEAQ    (AX)(R8*4), R15
-	VMOVUPS (SI), Z0
-	VMOVUPS Z0, (R12)
-	VMOVUPS (R13), Z0
-	VMOVUPS Z0, 64(R12)
-	VMOVUPS (R14), Z0
-	VMOVUPS Z0, 128(R12)
-	VMOVUPS (R15), Z0
-	VMOVUPS Z0, 192(R12)
-	MOVQ    224(DI), AX
-	INCQ    AX
-	MOVQ    AX, 224(DI)
-	CMPQ    AX, 216(DI)
-	JLT     loop30
-
-end31:
-	MOVQ  160(DI), R8
-	IMULQ 112(DI), R8
-	MOVQ  R8, 216(DI)
 	MOVQ  $+0, R8
+	MOVQ  R8, 240(DI)
+	MOVQ  24(DI), R8
 	MOVQ  R8, 232(DI)
-	MOVQ  24(DI), R8
-	MOVQ  R8, 224(DI)
-	MOVQ  232(DI), AX
-	CMPQ  AX, 224(DI)
-	JGE   end33
+	MOVQ  240(DI), AX
+	CMPQ  AX, 232(DI)
+	JGE   end25
 
-loop32:
-	MOVQ    232(DI), R8
-	SHLQ    $+6, R8
-	ADDQ    216(DI), R8
-	MOVQ    R8, 240(DI)
-	MOVQ    232(DI), R8
-	SHLQ    $+4, R8
-	MOVQ    R8, 248(DI)
-	MOVQ    248(DI), R8
-	MOVQ    dv_+112(FP), AX
-	LEAQ    (AX)(R8*4), SI
+loop24:
 	MOVQ    240(DI), R8
-	MOVQ    dv+136(FP), AX
+	SHLQ    $+6, R8
+	ADDQ    224(DI), R8
+	MOVQ    R8, 248(DI)
+	MOVQ    240(DI), R8
+	SHLQ    $+4, R8
+	MOVQ    R8, 256(DI)
+	MOVQ    256(DI), R8
+	MOVQ    dk_+120(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    248(DI), R8
+	MOVQ    dk+144(FP), AX
 	LEAQ    (AX)(R8*4), R12
-	MOVQ    144(DI), R8
-	ADDQ    248(DI), R8
-	MOVQ    dv_+112(FP), AX
+	MOVQ    152(DI), R8
+	ADDQ    256(DI), R8
+	MOVQ    dk_+120(FP), AX
 	LEAQ    (AX)(R8*4), R13
-	MOVQ    144(DI), R8
+	MOVQ    152(DI), R8
 	SHLQ    $+1, R8
-	ADDQ    248(DI), R8
-	MOVQ    dv_+112(FP), AX
+	ADDQ    256(DI), R8
+	MOVQ    dk_+120(FP), AX
 	LEAQ    (AX)(R8*4), R14
-	MOVQ    144(DI), R8
+	MOVQ    152(DI), R8
 	IMULQ   $+3, R8
-	ADDQ    248(DI), R8
-	MOVQ    dv_+112(FP), AX
+	ADDQ    256(DI), R8
+	MOVQ    dk_+120(FP), AX
 	LEAQ    (AX)(R8*4), R15
 	VMOVUPS (SI), Z0
 	VMOVUPS Z0, (R12)
@@ -18079,45 +19014,99 @@ loop32:
 	VMOVUPS Z0, 128(R12)
 	VMOVUPS (R15), Z0
 	VMOVUPS Z0, 192(R12)
-	MOVQ    232(DI), AX
+	MOVQ    240(DI), AX
 	INCQ    AX
-	MOVQ    AX, 232(DI)
-	CMPQ    AX, 224(DI)
-	JLT     loop32
+	MOVQ    AX, 240(DI)
+	CMPQ    AX, 232(DI)
+	JLT     loop24
 
-end33:
-	MOVQ 160(DI), AX
+end25:
+	MOVQ  168(DI), R8
+	IMULQ 112(DI), R8
+	MOVQ  R8, 232(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 248(DI)
+	MOVQ  24(DI), R8
+	MOVQ  R8, 240(DI)
+	MOVQ  248(DI), AX
+	CMPQ  AX, 240(DI)
+	JGE   end27
+
+loop26:
+	MOVQ    248(DI), R8
+	SHLQ    $+6, R8
+	ADDQ    232(DI), R8
+	MOVQ    R8, 256(DI)
+	MOVQ    248(DI), R8
+	SHLQ    $+4, R8
+	MOVQ    R8, 264(DI)
+	MOVQ    264(DI), R8
+	MOVQ    dv_+128(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    256(DI), R8
+	MOVQ    dv+152(FP), AX
+	LEAQ    (AX)(R8*4), R12
+	MOVQ    152(DI), R8
+	ADDQ    264(DI), R8
+	MOVQ    dv_+128(FP), AX
+	LEAQ    (AX)(R8*4), R13
+	MOVQ    152(DI), R8
+	SHLQ    $+1, R8
+	ADDQ    264(DI), R8
+	MOVQ    dv_+128(FP), AX
+	LEAQ    (AX)(R8*4), R14
+	MOVQ    152(DI), R8
+	IMULQ   $+3, R8
+	ADDQ    264(DI), R8
+	MOVQ    dv_+128(FP), AX
+	LEAQ    (AX)(R8*4), R15
+	VMOVUPS (SI), Z0
+	VMOVUPS Z0, (R12)
+	VMOVUPS (R13), Z0
+	VMOVUPS Z0, 64(R12)
+	VMOVUPS (R14), Z0
+	VMOVUPS Z0, 128(R12)
+	VMOVUPS (R15), Z0
+	VMOVUPS Z0, 192(R12)
+	MOVQ    248(DI), AX
+	INCQ    AX
+	MOVQ    AX, 248(DI)
+	CMPQ    AX, 240(DI)
+	JLT     loop26
+
+end27:
+	MOVQ 168(DI), AX
 	INCQ AX
-	MOVQ AX, 160(DI)
-	CMPQ AX, 152(DI)
+	MOVQ AX, 168(DI)
+	CMPQ AX, 160(DI)
 	JLT  loop1
 
 end2:
 	VZEROUPPER
 	RET
 
-// func attentionGrad64SourceWindow2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·attentionGrad64SourceWindow2DropoutVector1AVX2(SB), NOSPLIT, $0-212
+// func attentionGrad64SourceWindow2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, largest_ *float32, norm *float32, norm_ *float32, dout *float32, v *float32, ds *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·attentionGrad64SourceWindow2DropoutVector1AVX2(SB), NOSPLIT, $0-228
 	MOVQ         frame+0(FP), DI
-	MOVQ         b_from+144(FP), AX
+	MOVQ         b_from+160(FP), AX
 	MOVQ         AX, (DI)
-	MOVQ         b_to+152(FP), AX
+	MOVQ         b_to+168(FP), AX
 	MOVQ         AX, 8(DI)
-	MOVQ         T+160(FP), AX
+	MOVQ         T+176(FP), AX
 	MOVQ         AX, 16(DI)
-	MOVQ         S+168(FP), AX
+	MOVQ         S+184(FP), AX
 	MOVQ         AX, 24(DI)
-	MOVQ         P+176(FP), AX
+	MOVQ         P+192(FP), AX
 	MOVQ         AX, 32(DI)
-	MOVL         seed0+184(FP), AX
+	MOVL         seed0+200(FP), AX
 	MOVQ         AX, 40(DI)
-	MOVL         seed1+188(FP), AX
+	MOVL         seed1+204(FP), AX
 	MOVQ         AX, 48(DI)
-	MOVL         step+192(FP), AX
+	MOVL         step+208(FP), AX
 	MOVQ         AX, 56(DI)
-	MOVQ         layer+200(FP), AX
+	MOVQ         layer+216(FP), AX
 	MOVQ         AX, 64(DI)
-	MOVL         example+208(FP), AX
+	MOVL         example+224(FP), AX
 	MOVQ         AX, 72(DI)
 	MOVQ         40(DI), AX
 	VMOVD        AX, X0
@@ -18222,13 +19211,7 @@ TEXT ·attentionGrad64SourceWindow2DropoutVector1AVX2(SB), NOSPLIT, $0-212
 	SHLQ         $+1, R8
 	MOVQ         R8, 120(DI)
 	MOVQ         16(DI), R8
-	ADDQ         $+3, R8
-	MOVQ         R8, AX
-	SARQ         $+63, AX
-	ANDQ         $+3, AX
-	ADDQ         AX, R8
-	SARQ         $+2, R8
-	SHLQ         $+3, R8
+	SHLQ         $+2, R8
 	MOVQ         R8, 128(DI)
 	MOVQ         16(DI), R8
 	ADDQ         $+3, R8
@@ -18237,36 +19220,48 @@ TEXT ·attentionGrad64SourceWindow2DropoutVector1AVX2(SB), NOSPLIT, $0-212
 	ANDQ         $+3, AX
 	ADDQ         AX, R8
 	SARQ         $+2, R8
-	SHLQ         $+2, R8
+	SHLQ         $+3, R8
 	MOVQ         R8, 136(DI)
+	MOVQ         16(DI), R8
+	ADDQ         $+3, R8
+	MOVQ         R8, AX
+	SARQ         $+63, AX
+	ANDQ         $+3, AX
+	ADDQ         AX, R8
+	SARQ         $+2, R8
+	SHLQ         $+2, R8
+	MOVQ         R8, 144(DI)
 	MOVQ         24(DI), R8
 	SHLQ         $+4, R8
-	MOVQ         R8, 144(DI)
-	MOVQ         (DI), R8
-	MOVQ         R8, 160(DI)
-	MOVQ         8(DI), R8
 	MOVQ         R8, 152(DI)
-	MOVQ         160(DI), AX
-	CMPQ         AX, 152(DI)
+	MOVQ         (DI), R8
+	MOVQ         R8, 168(DI)
+	MOVQ         8(DI), R8
+	MOVQ         R8, 160(DI)
+	MOVQ         168(DI), AX
+	CMPQ         AX, 160(DI)
 	JGE          end2
 
 loop1:
-	MOVQ  160(DI), R8
+	MOVQ  168(DI), R8
 	IMULQ 104(DI), R8
-	MOVQ  R8, 168(DI)
-	MOVQ  160(DI), R8
-	IMULQ 112(DI), R8
 	MOVQ  R8, 176(DI)
-	MOVQ  $+0, R8
-	MOVQ  R8, 192(DI)
-	MOVQ  16(DI), R8
+	MOVQ  168(DI), R8
+	IMULQ 112(DI), R8
 	MOVQ  R8, 184(DI)
-	MOVQ  192(DI), AX
-	CMPQ  AX, 184(DI)
+	MOVQ  168(DI), R8
+	IMULQ 128(DI), R8
+	MOVQ  R8, 192(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 208(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 200(DI)
+	MOVQ  208(DI), AX
+	CMPQ  AX, 200(DI)
 	JGE   end4
 
 loop3:
-	MOVQ         192(DI), R8
+	MOVQ         208(DI), R8
 	IMULQ        $-1, R8
 	ADDQ         80(DI), R8
 	CMPQ         R8, 88(DI)
@@ -18274,8 +19269,8 @@ loop3:
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 200(DI)
-	MOVQ         192(DI), R8
+	MOVQ         R8, 216(DI)
+	MOVQ         208(DI), R8
 	IMULQ        $-1, R8
 	ADDQ         96(DI), R8
 	CMPQ         R8, 88(DI)
@@ -18283,42 +19278,46 @@ loop3:
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 208(DI)
-	MOVQ         192(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         168(DI), R8
-	MOVQ         R8, 216(DI)
-	MOVQ         200(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         176(DI), R8
 	MOVQ         R8, 224(DI)
 	MOVQ         208(DI), R8
 	SHLQ         $+6, R8
 	ADDQ         176(DI), R8
 	MOVQ         R8, 232(DI)
-	MOVQ         192(DI), R8
-	ADDQ         16(DI), R8
-	MOVQ         R8, 240(DI)
 	MOVQ         216(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         184(DI), R8
+	MOVQ         R8, 240(DI)
+	MOVQ         224(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         184(DI), R8
+	MOVQ         R8, 248(DI)
+	MOVQ         208(DI), R8
+	ADDQ         16(DI), R8
+	MOVQ         R8, 256(DI)
+	MOVQ         208(DI), R8
+	SHLQ         $+2, R8
+	ADDQ         192(DI), R8
+	MOVQ         R8, 264(DI)
+	MOVQ         232(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         224(DI), R8
+	MOVQ         240(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         232(DI), R8
+	MOVQ         248(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	MOVQ         216(DI), R8
-	MOVQ         dout+32(FP), AX
-	LEAQ         (AX)(R8*4), R14
-	MOVQ         224(DI), R8
-	MOVQ         v+40(FP), AX
-	LEAQ         (AX)(R8*4), R15
 	MOVQ         232(DI), R8
-	MOVQ         v+40(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 248(DI)
+	MOVQ         dout+64(FP), AX
+	LEAQ         (AX)(R8*4), R14
+	MOVQ         240(DI), R8
+	MOVQ         v+72(FP), AX
+	LEAQ         (AX)(R8*4), R15
 	MOVQ         248(DI), R8
+	MOVQ         v+72(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 272(DI)
+	MOVQ         272(DI), R8
 	VPXOR        Y13, Y13, Y13
 	VPXOR        Y14, Y14, Y14
 	VPXOR        Y8, Y8, Y8
@@ -18433,64 +19432,92 @@ loop3:
 	VMOVUPS      Y0, 3136(DI)
 	VMOVUPS      2688(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         192(DI), R8
+	MOVQ         208(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2752(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         240(DI), R8
+	MOVQ         256(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
+	MOVQ         264(DI), R8
+	MOVQ         largest_+40(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         208(DI), R8
+	MOVQ         largest+32(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         264(DI), R8
+	MOVQ         norm_+56(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         208(DI), R8
+	MOVQ         norm+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2816(DI), X0
-	MOVQ         192(DI), R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         208(DI), R8
+	MOVQ         ds+80(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2880(DI), X0
-	MOVQ         240(DI), R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         256(DI), R8
+	MOVQ         ds+80(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2944(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         192(DI), R8
+	MOVQ         208(DI), R8
 	ADDQ         120(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      3008(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         120(DI), R8
-	ADDQ         240(DI), R8
+	ADDQ         256(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
+	MOVQ         264(DI), R8
+	ADDQ         $+1, R8
+	MOVQ         largest_+40(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         16(DI), R8
+	ADDQ         208(DI), R8
+	MOVQ         largest+32(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         264(DI), R8
+	ADDQ         $+1, R8
+	MOVQ         norm_+56(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         16(DI), R8
+	ADDQ         208(DI), R8
+	MOVQ         norm+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      3072(DI), X0
-	MOVQ         192(DI), R8
+	MOVQ         208(DI), R8
 	ADDQ         120(DI), R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         ds+80(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      3136(DI), X0
 	MOVQ         120(DI), R8
-	ADDQ         240(DI), R8
-	MOVQ         ds+48(FP), AX
+	ADDQ         256(DI), R8
+	MOVQ         ds+80(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         216(DI), R8
+	MOVQ         232(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         224(DI), R8
+	MOVQ         240(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         232(DI), R8
+	MOVQ         248(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	MOVQ         216(DI), R8
-	MOVQ         dout+32(FP), AX
-	LEAQ         (AX)(R8*4), R14
-	MOVQ         224(DI), R8
-	MOVQ         v+40(FP), AX
-	LEAQ         (AX)(R8*4), R15
 	MOVQ         232(DI), R8
-	MOVQ         v+40(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 248(DI)
+	MOVQ         dout+64(FP), AX
+	LEAQ         (AX)(R8*4), R14
+	MOVQ         240(DI), R8
+	MOVQ         v+72(FP), AX
+	LEAQ         (AX)(R8*4), R15
 	MOVQ         248(DI), R8
+	MOVQ         v+72(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 272(DI)
+	MOVQ         272(DI), R8
 	VPXOR        Y13, Y13, Y13
 	VPXOR        Y14, Y14, Y14
 	VPXOR        Y8, Y8, Y8
@@ -18605,7 +19632,7 @@ loop3:
 	VMOVUPS      Y0, 3648(DI)
 	VMOVUPS      3200(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         192(DI), R8
+	MOVQ         208(DI), R8
 	MOVQ         120(DI), R9
 	SHLQ         $+1, R9
 	ADDQ         R9, R8
@@ -18615,25 +19642,43 @@ loop3:
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         120(DI), R8
 	SHLQ         $+1, R8
-	ADDQ         240(DI), R8
+	ADDQ         256(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
+	MOVQ         264(DI), R8
+	ADDQ         $+2, R8
+	MOVQ         largest_+40(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         16(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         208(DI), R8
+	MOVQ         largest+32(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         264(DI), R8
+	ADDQ         $+2, R8
+	MOVQ         norm_+56(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         16(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         208(DI), R8
+	MOVQ         norm+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      3328(DI), X0
-	MOVQ         192(DI), R8
+	MOVQ         208(DI), R8
 	MOVQ         120(DI), R9
 	SHLQ         $+1, R9
 	ADDQ         R9, R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         ds+80(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      3392(DI), X0
 	MOVQ         120(DI), R8
 	SHLQ         $+1, R8
-	ADDQ         240(DI), R8
-	MOVQ         ds+48(FP), AX
+	ADDQ         256(DI), R8
+	MOVQ         ds+80(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      3456(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         192(DI), R8
+	MOVQ         208(DI), R8
 	MOVQ         120(DI), R9
 	IMULQ        $+3, R9
 	ADDQ         R9, R8
@@ -18643,53 +19688,71 @@ loop3:
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         120(DI), R8
 	IMULQ        $+3, R8
-	ADDQ         240(DI), R8
+	ADDQ         256(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
+	MOVQ         264(DI), R8
+	ADDQ         $+3, R8
+	MOVQ         largest_+40(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         16(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         208(DI), R8
+	MOVQ         largest+32(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         264(DI), R8
+	ADDQ         $+3, R8
+	MOVQ         norm_+56(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         16(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         208(DI), R8
+	MOVQ         norm+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      3584(DI), X0
-	MOVQ         192(DI), R8
+	MOVQ         208(DI), R8
 	MOVQ         120(DI), R9
 	IMULQ        $+3, R9
 	ADDQ         R9, R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         ds+80(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      3648(DI), X0
 	MOVQ         120(DI), R8
 	IMULQ        $+3, R8
-	ADDQ         240(DI), R8
-	MOVQ         ds+48(FP), AX
+	ADDQ         256(DI), R8
+	MOVQ         ds+80(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         192(DI), AX
+	MOVQ         208(DI), AX
 	INCQ         AX
-	MOVQ         AX, 192(DI)
-	CMPQ         AX, 184(DI)
+	MOVQ         AX, 208(DI)
+	CMPQ         AX, 200(DI)
 	JLT          loop3
 
 end4:
 	MOVQ 72(DI), R8
-	MOVQ 160(DI), R9
+	MOVQ 168(DI), R9
 	MOVL R9, R9
 	ADDL R9, R8
-	MOVQ R8, 184(DI)
-	MOVQ $+0, R8
 	MOVQ R8, 200(DI)
+	MOVQ $+0, R8
+	MOVQ R8, 216(DI)
 	MOVQ $+4, R8
-	MOVQ R8, 192(DI)
-	MOVQ 200(DI), AX
-	CMPQ AX, 192(DI)
+	MOVQ R8, 208(DI)
+	MOVQ 216(DI), AX
+	CMPQ AX, 208(DI)
 	JGE  end6
 
 loop5:
 	MOVQ         16(DI), R8
-	MOVQ         R8, 216(DI)
-	MOVQ         200(DI), R8
-	IMULQ        128(DI), R8
+	MOVQ         R8, 232(DI)
+	MOVQ         216(DI), R8
+	IMULQ        136(DI), R8
 	MOVQ         R8, AX
 	ANDQ         $+3, AX
-	MOVQ         AX, 232(DI)
+	MOVQ         AX, 248(DI)
 	SHRQ         $+2, R8
-	MOVQ         R8, 224(DI)
-	MOVQ         184(DI), R8
+	MOVQ         R8, 240(DI)
+	MOVQ         200(DI), R8
 	MOVL         56(DI), AX
 	MOVL         $0xcd9e8d57, CX
 	MULL         CX
@@ -18716,15 +19779,15 @@ loop5:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
-	VPBROADCASTD 224(DI), Y7
+	VPBROADCASTD 240(DI), Y7
 	VPADDD       vectorVectors<>+992(SB), Y7, Y7
-	MOVQ         232(DI), AX
-	ADDQ         AX, 216(DI)
-	MOVQ         bits+72(FP), SI
+	MOVQ         248(DI), AX
+	ADDQ         AX, 232(DI)
+	MOVQ         bits+88(FP), SI
 	NEGQ         AX
 	LEAQ         (SI)(AX*4), SI
 	NOTQ         AX
-	MOVQ         AX, 208(DI)
+	MOVQ         AX, 224(DI)
 	XORL         BX, BX
 
 words7:
@@ -18809,9 +19872,9 @@ words7:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 208(DI), Y1
+	VPBROADCASTD 224(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
-	VPBROADCASTD 216(DI), Y2
+	VPBROADCASTD 232(DI), Y2
 	VPCMPGTD     Y0, Y2, Y2
 	VPAND        Y1, Y2, Y1
 	VMASKMOVPS   Y5, Y1, (SI)(BX*4)
@@ -18819,26 +19882,26 @@ words7:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 208(DI), Y1
+	VPBROADCASTD 224(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
-	VPBROADCASTD 216(DI), Y2
+	VPBROADCASTD 232(DI), Y2
 	VPCMPGTD     Y0, Y2, Y2
 	VPAND        Y1, Y2, Y1
 	VMASKMOVPS   Y6, Y1, 32(SI)(BX*4)
 	ADDQ         $+16, BX
-	CMPQ         BX, 216(DI)
+	CMPQ         BX, 232(DI)
 	JLT          words7
 	MOVQ         16(DI), R8
-	MOVQ         R8, 216(DI)
-	MOVQ         200(DI), R8
-	IMULQ        128(DI), R8
-	ADDQ         136(DI), R8
+	MOVQ         R8, 232(DI)
+	MOVQ         216(DI), R8
+	IMULQ        136(DI), R8
+	ADDQ         144(DI), R8
 	MOVQ         R8, AX
 	ANDQ         $+3, AX
-	MOVQ         AX, 232(DI)
+	MOVQ         AX, 248(DI)
 	SHRQ         $+2, R8
-	MOVQ         R8, 224(DI)
-	MOVQ         184(DI), R8
+	MOVQ         R8, 240(DI)
+	MOVQ         200(DI), R8
 	MOVL         56(DI), AX
 	MOVL         $0xcd9e8d57, CX
 	MULL         CX
@@ -18865,15 +19928,15 @@ words7:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
-	VPBROADCASTD 224(DI), Y7
+	VPBROADCASTD 240(DI), Y7
 	VPADDD       vectorVectors<>+992(SB), Y7, Y7
-	MOVQ         232(DI), AX
-	ADDQ         AX, 216(DI)
-	MOVQ         bits2+88(FP), SI
+	MOVQ         248(DI), AX
+	ADDQ         AX, 232(DI)
+	MOVQ         bits2+104(FP), SI
 	NEGQ         AX
 	LEAQ         (SI)(AX*4), SI
 	NOTQ         AX
-	MOVQ         AX, 208(DI)
+	MOVQ         AX, 224(DI)
 	XORL         BX, BX
 
 words8:
@@ -18958,9 +20021,9 @@ words8:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 208(DI), Y1
+	VPBROADCASTD 224(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
-	VPBROADCASTD 216(DI), Y2
+	VPBROADCASTD 232(DI), Y2
 	VPCMPGTD     Y0, Y2, Y2
 	VPAND        Y1, Y2, Y1
 	VMASKMOVPS   Y5, Y1, (SI)(BX*4)
@@ -18968,28 +20031,36 @@ words8:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 208(DI), Y1
+	VPBROADCASTD 224(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
-	VPBROADCASTD 216(DI), Y2
+	VPBROADCASTD 232(DI), Y2
 	VPCMPGTD     Y0, Y2, Y2
 	VPAND        Y1, Y2, Y1
 	VMASKMOVPS   Y6, Y1, 32(SI)(BX*4)
 	ADDQ         $+16, BX
-	CMPQ         BX, 216(DI)
+	CMPQ         BX, 232(DI)
 	JLT          words8
 	MOVQ         16(DI), R8
-	MOVQ         R8, 208(DI)
-	MOVQ         200(DI), R8
+	MOVQ         R8, 224(DI)
+	MOVQ         216(DI), R8
 	IMULQ        120(DI), R8
 	MOVQ         p+24(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         bits+72(FP), R12
-	MOVQ         200(DI), R8
-	IMULQ        120(DI), R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         216(DI), R8
+	IMULQ        16(DI), R8
+	MOVQ         largest+32(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         216(DI), R8
+	IMULQ        16(DI), R8
+	MOVQ         norm+48(FP), AX
 	LEAQ         (AX)(R8*4), R13
+	MOVQ         bits+88(FP), R14
+	MOVQ         216(DI), R8
+	IMULQ        120(DI), R8
+	MOVQ         ds+80(FP), AX
+	LEAQ         (AX)(R8*4), R15
 	XORL         BX, BX
-	MOVQ         208(DI), DX
+	MOVQ         224(DI), DX
 	SUBQ         $+8, DX
 	JLT          tail9
 
@@ -19009,21 +20080,49 @@ loop10:
 	VPAND        Y0, Y2, Y0
 	VMOVUPS      vectorVectors<>+1248(SB), Y2
 	VBLENDVPS    Y0, (SI)(BX*4), Y2, Y0
+	VSUBPS       (R12)(BX*4), Y0, Y0
+	VMOVUPS      vectorVectors<>+96(SB), Y2
+	VMINPS       Y0, Y2, Y0
+	VMOVUPS      vectorVectors<>+128(SB), Y2
+	VMAXPS       Y0, Y2, Y0
+	VMULPS       vectorVectors<>+160(SB), Y0, Y2
+	VADDPS       vectorVectors<>+192(SB), Y2, Y2
+	VSUBPS       vectorVectors<>+192(SB), Y2, Y3
+	VMULPS       vectorVectors<>+224(SB), Y3, Y4
+	VSUBPS       Y4, Y0, Y0
+	VMULPS       vectorVectors<>+256(SB), Y3, Y3
+	VSUBPS       Y3, Y0, Y0
+	VMULPS       Y0, Y0, Y3
+	VMULPS       vectorVectors<>+288(SB), Y0, Y4
+	VADDPS       vectorVectors<>+320(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y4
+	VADDPS       vectorVectors<>+352(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y4
+	VADDPS       vectorVectors<>+384(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y4
+	VADDPS       vectorVectors<>+416(SB), Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VADDPS       Y3, Y0, Y0
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y2, Y2
+	VPSLLD       $+23, Y2, Y2
+	VMULPS       Y2, Y0, Y0
+	VMULPS       (R13)(BX*4), Y0, Y0
 	VMOVUPS      Y0, (SI)(BX*4)
-	VMOVUPS      (R12)(BX*4), Y0
+	VMOVUPS      (R14)(BX*4), Y0
 	VPXOR        vectorVectors<>+1056(SB), Y0, Y0
 	VMOVUPS      vectorVectors<>+1088(SB), Y2
 	VPCMPGTD     Y0, Y2, Y0
-	VMOVUPS      (R13)(BX*4), Y2
+	VMOVUPS      (R15)(BX*4), Y2
 	VMULPS       vectorVectors<>+1152(SB), Y2, Y2
 	VANDNPS      Y2, Y0, Y0
-	VMOVUPS      Y0, (R13)(BX*4)
+	VMOVUPS      Y0, (R15)(BX*4)
 	ADDQ         $+8, BX
 	CMPQ         BX, DX
 	JLE          loop10
 
 tail9:
-	MOVQ         208(DI), CX
+	MOVQ         224(DI), CX
 	SUBQ         BX, CX
 	JLE          end11
 	MOVL         $+8, DX
@@ -19048,63 +20147,8 @@ tail9:
 	VMOVUPS      vectorVectors<>+1248(SB), Y2
 	VMASKMOVPS   (SI)(BX*4), Y15, Y3
 	VBLENDVPS    Y0, Y3, Y2, Y0
-	VMASKMOVPS   Y0, Y15, (SI)(BX*4)
-	VMASKMOVPS   (R12)(BX*4), Y15, Y0
-	VPXOR        vectorVectors<>+1056(SB), Y0, Y0
-	VMOVUPS      vectorVectors<>+1088(SB), Y2
-	VPCMPGTD     Y0, Y2, Y0
-	VMASKMOVPS   (R13)(BX*4), Y15, Y2
-	VMULPS       vectorVectors<>+1152(SB), Y2, Y2
-	VANDNPS      Y2, Y0, Y0
-	VMASKMOVPS   Y0, Y15, (R13)(BX*4)
-
-end11:
-	MOVQ  16(DI), R8
-	MOVQ  R8, 208(DI)
-	MOVQ  200(DI), R8
-	IMULQ 120(DI), R8
-	ADDQ  16(DI), R8
-	MOVQ  p+24(FP), AX
-	LEAQ  (AX)(R8*4), SI
-	MOVQ  200(DI), R8
-	IMULQ 120(DI), R8
-	MOVQ  p+24(FP), AX
-	LEAQ  (AX)(R8*4), R12
-	MOVQ  largest+56(FP), R13
-	MOVQ  bits2+88(FP), R14
-	MOVQ  200(DI), R8
-	IMULQ 120(DI), R8
-	ADDQ  16(DI), R8
-	MOVQ  ds+48(FP), AX
-	LEAQ  (AX)(R8*4), R15
-	XORL  BX, BX
-	MOVQ  208(DI), DX
-	SUBQ  $+8, DX
-	JLT   tail12
-
-loop13:
-	LEAQ         (BX), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPMULLD      vectorVectors<>+1216(SB), Y0, Y0
-	VPBROADCASTD 96(DI), Y1
-	VPADDD       Y1, Y0, Y0
-	VPXOR        Y1, Y1, Y1
-	VPCMPGTD     Y0, Y1, Y2
-	VPXOR        vectorVectors<>+1216(SB), Y2, Y2
-	VPBROADCASTD 24(DI), Y3
-	VPCMPGTD     Y0, Y3, Y0
-	VPAND        Y0, Y2, Y0
-	VMOVUPS      vectorVectors<>+1248(SB), Y2
-	VBLENDVPS    Y0, (SI)(BX*4), Y2, Y0
-	VMOVUPS      Y0, (SI)(BX*4)
-	VMOVUPS      (R12)(BX*4), Y3
-	VMAXPS       Y0, Y3, Y0
-	VCMPPS       $+4, Y2, Y0, Y2
-	VANDPS       Y0, Y2, Y0
-	VMOVUPS      Y0, (R13)(BX*4)
-	VSUBPS       Y0, Y3, Y0
+	VMASKMOVPS   (R12)(BX*4), Y15, Y2
+	VSUBPS       Y2, Y0, Y0
 	VMOVUPS      vectorVectors<>+96(SB), Y2
 	VMINPS       Y0, Y2, Y0
 	VMOVUPS      vectorVectors<>+128(SB), Y2
@@ -19131,21 +20175,148 @@ loop13:
 	VPADDD       vectorVectors<>+480(SB), Y2, Y2
 	VPSLLD       $+23, Y2, Y2
 	VMULPS       Y2, Y0, Y0
-	VMOVUPS      Y0, (R12)(BX*4)
-	VMOVUPS      (R14)(BX*4), Y0
+	VMASKMOVPS   (R13)(BX*4), Y15, Y2
+	VMULPS       Y2, Y0, Y0
+	VMASKMOVPS   Y0, Y15, (SI)(BX*4)
+	VMASKMOVPS   (R14)(BX*4), Y15, Y0
 	VPXOR        vectorVectors<>+1056(SB), Y0, Y0
 	VMOVUPS      vectorVectors<>+1088(SB), Y2
 	VPCMPGTD     Y0, Y2, Y0
-	VMOVUPS      (R15)(BX*4), Y2
+	VMASKMOVPS   (R15)(BX*4), Y15, Y2
 	VMULPS       vectorVectors<>+1152(SB), Y2, Y2
 	VANDNPS      Y2, Y0, Y0
-	VMOVUPS      Y0, (R15)(BX*4)
+	VMASKMOVPS   Y0, Y15, (R15)(BX*4)
+
+end11:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 224(DI)
+	MOVQ  216(DI), R8
+	IMULQ 120(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  216(DI), R8
+	IMULQ 16(DI), R8
+	MOVQ  largest+32(FP), AX
+	LEAQ  (AX)(R8*4), R12
+	MOVQ  216(DI), R8
+	IMULQ 16(DI), R8
+	MOVQ  norm+48(FP), AX
+	LEAQ  (AX)(R8*4), R13
+	MOVQ  bits+88(FP), R14
+	MOVQ  216(DI), R8
+	IMULQ 120(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R15
+	MOVQ  216(DI), R8
+	IMULQ 120(DI), R8
+	MOVQ  weight+96(FP), AX
+	LEAQ  (AX)(R8*4), R8
+	MOVQ  R8, 232(DI)
+	MOVQ  $+0, R8
+	MOVQ  bits2+104(FP), AX
+	LEAQ  (AX)(R8*4), R8
+	MOVQ  R8, 240(DI)
+	MOVQ  216(DI), R8
+	IMULQ 120(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  ds+80(FP), AX
+	LEAQ  (AX)(R8*4), R8
+	MOVQ  R8, 248(DI)
+	MOVQ  216(DI), R8
+	IMULQ 120(DI), R8
+	MOVQ  ds+80(FP), AX
+	LEAQ  (AX)(R8*4), R8
+	MOVQ  R8, 256(DI)
+	MOVQ  $+0, R8
+	MOVQ  delta+112(FP), AX
+	LEAQ  (AX)(R8*4), R8
+	MOVQ  R8, 264(DI)
+	MOVQ  232(DI), R8
+	MOVQ  240(DI), R9
+	MOVQ  248(DI), R10
+	MOVQ  256(DI), R11
+	XORL  BX, BX
+	MOVQ  224(DI), DX
+	SUBQ  $+8, DX
+	JLT   tail12
+
+loop13:
+	LEAQ         (BX), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
+	VPMULLD      vectorVectors<>+1216(SB), Y0, Y0
+	VPBROADCASTD 96(DI), Y1
+	VPADDD       Y1, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTD     Y0, Y1, Y2
+	VPXOR        vectorVectors<>+1216(SB), Y2, Y2
+	VPBROADCASTD 24(DI), Y3
+	VPCMPGTD     Y0, Y3, Y0
+	VPAND        Y0, Y2, Y0
+	VMOVUPS      vectorVectors<>+1248(SB), Y2
+	VBLENDVPS    Y0, (SI)(BX*4), Y2, Y0
+	VSUBPS       (R12)(BX*4), Y0, Y0
+	VMOVUPS      vectorVectors<>+96(SB), Y2
+	VMINPS       Y0, Y2, Y0
+	VMOVUPS      vectorVectors<>+128(SB), Y2
+	VMAXPS       Y0, Y2, Y0
+	VMULPS       vectorVectors<>+160(SB), Y0, Y2
+	VADDPS       vectorVectors<>+192(SB), Y2, Y2
+	VSUBPS       vectorVectors<>+192(SB), Y2, Y3
+	VMULPS       vectorVectors<>+224(SB), Y3, Y4
+	VSUBPS       Y4, Y0, Y0
+	VMULPS       vectorVectors<>+256(SB), Y3, Y3
+	VSUBPS       Y3, Y0, Y0
+	VMULPS       Y0, Y0, Y3
+	VMULPS       vectorVectors<>+288(SB), Y0, Y4
+	VADDPS       vectorVectors<>+320(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y4
+	VADDPS       vectorVectors<>+352(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y4
+	VADDPS       vectorVectors<>+384(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y4
+	VADDPS       vectorVectors<>+416(SB), Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VADDPS       Y3, Y0, Y0
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y2, Y2
+	VPSLLD       $+23, Y2, Y2
+	VMULPS       Y2, Y0, Y0
+	VMULPS       (R13)(BX*4), Y0, Y0
+	VMOVUPS      Y0, (SI)(BX*4)
+	VMOVUPS      (R14)(BX*4), Y2
+	VPXOR        vectorVectors<>+1056(SB), Y2, Y2
+	VMOVUPS      vectorVectors<>+1088(SB), Y3
+	VPCMPGTD     Y2, Y3, Y2
+	VMOVUPS      (R15)(BX*4), Y4
+	VMULPS       vectorVectors<>+1152(SB), Y4, Y5
+	VANDNPS      Y5, Y2, Y2
+	VMOVUPS      Y2, (R8)(BX*4)
+	VMOVUPS      (R9)(BX*4), Y2
+	VPXOR        vectorVectors<>+1056(SB), Y2, Y2
+	VPCMPGTD     Y2, Y3, Y2
+	VMOVUPS      (R10)(BX*4), Y3
+	VMULPS       vectorVectors<>+1152(SB), Y3, Y3
+	VANDNPS      Y3, Y2, Y1
+	VMOVUPS      Y1, (R10)(BX*4)
+	VMOVUPS      (R11)(BX*4), Y2
+	VMULPS       Y2, Y4, Y3
+	VMULPS       Y1, Y0, Y0
+	VADDPS       Y0, Y3, Y0
+	MOVQ         264(DI), AX
+	VMOVUPS      Y0, (AX)(BX*4)
+	VSUBPS       Y0, Y2, Y0
+	VMULPS       Y0, Y4, Y0
+	VMULPS       vectorVectors<>+1184(SB), Y0, Y0
+	VMOVUPS      Y0, (R11)(BX*4)
 	ADDQ         $+8, BX
 	CMPQ         BX, DX
 	JLE          loop13
 
 tail12:
-	MOVQ         208(DI), CX
+	MOVQ         224(DI), CX
 	SUBQ         BX, CX
 	JLE          end14
 	MOVL         $+8, DX
@@ -19170,13 +20341,8 @@ tail12:
 	VMOVUPS      vectorVectors<>+1248(SB), Y2
 	VMASKMOVPS   (SI)(BX*4), Y15, Y3
 	VBLENDVPS    Y0, Y3, Y2, Y0
-	VMASKMOVPS   Y0, Y15, (SI)(BX*4)
-	VMASKMOVPS   (R12)(BX*4), Y15, Y3
-	VMAXPS       Y0, Y3, Y0
-	VCMPPS       $+4, Y2, Y0, Y2
-	VANDPS       Y0, Y2, Y0
-	VMASKMOVPS   Y0, Y15, (R13)(BX*4)
-	VSUBPS       Y0, Y3, Y0
+	VMASKMOVPS   (R12)(BX*4), Y15, Y2
+	VSUBPS       Y2, Y0, Y0
 	VMOVUPS      vectorVectors<>+96(SB), Y2
 	VMINPS       Y0, Y2, Y0
 	VMOVUPS      vectorVectors<>+128(SB), Y2
@@ -19203,255 +20369,61 @@ tail12:
 	VPADDD       vectorVectors<>+480(SB), Y2, Y2
 	VPSLLD       $+23, Y2, Y2
 	VMULPS       Y2, Y0, Y0
-	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
-	VMASKMOVPS   (R14)(BX*4), Y15, Y0
-	VPXOR        vectorVectors<>+1056(SB), Y0, Y0
-	VMOVUPS      vectorVectors<>+1088(SB), Y2
-	VPCMPGTD     Y0, Y2, Y0
-	VMASKMOVPS   (R15)(BX*4), Y15, Y2
-	VMULPS       vectorVectors<>+1152(SB), Y2, Y2
-	VANDNPS      Y2, Y0, Y0
-	VMASKMOVPS   Y0, Y15, (R15)(BX*4)
+	VMASKMOVPS   (R13)(BX*4), Y15, Y2
+	VMULPS       Y2, Y0, Y0
+	VMASKMOVPS   Y0, Y15, (SI)(BX*4)
+	VMASKMOVPS   (R14)(BX*4), Y15, Y2
+	VPXOR        vectorVectors<>+1056(SB), Y2, Y2
+	VMOVUPS      vectorVectors<>+1088(SB), Y3
+	VPCMPGTD     Y2, Y3, Y2
+	VMASKMOVPS   (R15)(BX*4), Y15, Y4
+	VMULPS       vectorVectors<>+1152(SB), Y4, Y5
+	VANDNPS      Y5, Y2, Y2
+	VMASKMOVPS   Y2, Y15, (R8)(BX*4)
+	VMASKMOVPS   (R9)(BX*4), Y15, Y2
+	VPXOR        vectorVectors<>+1056(SB), Y2, Y2
+	VPCMPGTD     Y2, Y3, Y2
+	VMASKMOVPS   (R10)(BX*4), Y15, Y3
+	VMULPS       vectorVectors<>+1152(SB), Y3, Y3
+	VANDNPS      Y3, Y2, Y1
+	VMASKMOVPS   Y1, Y15, (R10)(BX*4)
+	VMASKMOVPS   (R11)(BX*4), Y15, Y2
+	VMULPS       Y2, Y4, Y3
+	VMULPS       Y1, Y0, Y0
+	VADDPS       Y0, Y3, Y0
+	MOVQ         264(DI), AX
+	VMASKMOVPS   Y0, Y15, (AX)(BX*4)
+	VSUBPS       Y0, Y2, Y0
+	VMULPS       Y0, Y4, Y0
+	VMULPS       vectorVectors<>+1184(SB), Y0, Y0
+	VMASKMOVPS   Y0, Y15, (R11)(BX*4)
 
 end14:
 	MOVQ  16(DI), R8
-	MOVQ  R8, 208(DI)
-	MOVQ  200(DI), R8
-	IMULQ 120(DI), R8
-	ADDQ  16(DI), R8
-	MOVQ  p+24(FP), AX
-	LEAQ  (AX)(R8*4), SI
-	MOVQ  largest+56(FP), R12
-	MOVQ  200(DI), R8
-	IMULQ 120(DI), R8
-	MOVQ  p+24(FP), AX
-	LEAQ  (AX)(R8*4), R13
-	MOVQ  norm+64(FP), R14
-	XORL  BX, BX
-	MOVQ  208(DI), DX
-	SUBQ  $+8, DX
-	JLT   tail15
-
-loop16:
-	VMOVUPS (SI)(BX*4), Y0
-	VSUBPS  (R12)(BX*4), Y0, Y0
-	VMOVUPS vectorVectors<>+96(SB), Y1
-	VMINPS  Y0, Y1, Y0
-	VMOVUPS vectorVectors<>+128(SB), Y1
-	VMAXPS  Y0, Y1, Y0
-	VMULPS  vectorVectors<>+160(SB), Y0, Y1
-	VADDPS  vectorVectors<>+192(SB), Y1, Y1
-	VSUBPS  vectorVectors<>+192(SB), Y1, Y2
-	VMULPS  vectorVectors<>+224(SB), Y2, Y3
-	VSUBPS  Y3, Y0, Y0
-	VMULPS  vectorVectors<>+256(SB), Y2, Y2
-	VSUBPS  Y2, Y0, Y0
-	VMULPS  Y0, Y0, Y2
-	VMULPS  vectorVectors<>+288(SB), Y0, Y3
-	VADDPS  vectorVectors<>+320(SB), Y3, Y3
-	VMULPS  Y0, Y3, Y3
-	VADDPS  vectorVectors<>+352(SB), Y3, Y3
-	VMULPS  Y0, Y3, Y3
-	VADDPS  vectorVectors<>+384(SB), Y3, Y3
-	VMULPS  Y0, Y3, Y3
-	VADDPS  vectorVectors<>+416(SB), Y3, Y3
-	VMULPS  Y3, Y2, Y2
-	VADDPS  Y2, Y0, Y0
-	VADDPS  vectorVectors<>+448(SB), Y0, Y0
-	VPADDD  vectorVectors<>+480(SB), Y1, Y1
-	VPSLLD  $+23, Y1, Y1
-	VMULPS  Y1, Y0, Y0
-	VMOVUPS Y0, (SI)(BX*4)
-	VMOVUPS (R13)(BX*4), Y1
-	VADDPS  Y0, Y1, Y0
-	VPXOR   Y2, Y2, Y2
-	VCMPPS  $+1, Y0, Y2, Y3
-	VMOVUPS vectorVectors<>+448(SB), Y4
-	VDIVPS  Y0, Y4, Y0
-	VANDPS  Y0, Y3, Y0
-	VMOVUPS Y0, (R14)(BX*4)
-	VMULPS  Y0, Y1, Y0
-	VMOVUPS Y0, (R13)(BX*4)
-	ADDQ    $+8, BX
-	CMPQ    BX, DX
-	JLE     loop16
-
-tail15:
-	MOVQ       208(DI), CX
-	SUBQ       BX, CX
-	JLE        end17
-	MOVL       $+8, DX
-	CMPQ       CX, DX
-	CMOVQLT    CX, DX
-	NEGQ       DX
-	LEAQ       vectorWideVectors<>+128(SB), AX
-	VMOVUPS    32(AX)(DX*4), Y15
-	VMASKMOVPS (SI)(BX*4), Y15, Y0
-	VMASKMOVPS (R12)(BX*4), Y15, Y1
-	VSUBPS     Y1, Y0, Y0
-	VMOVUPS    vectorVectors<>+96(SB), Y1
-	VMINPS     Y0, Y1, Y0
-	VMOVUPS    vectorVectors<>+128(SB), Y1
-	VMAXPS     Y0, Y1, Y0
-	VMULPS     vectorVectors<>+160(SB), Y0, Y1
-	VADDPS     vectorVectors<>+192(SB), Y1, Y1
-	VSUBPS     vectorVectors<>+192(SB), Y1, Y2
-	VMULPS     vectorVectors<>+224(SB), Y2, Y3
-	VSUBPS     Y3, Y0, Y0
-	VMULPS     vectorVectors<>+256(SB), Y2, Y2
-	VSUBPS     Y2, Y0, Y0
-	VMULPS     Y0, Y0, Y2
-	VMULPS     vectorVectors<>+288(SB), Y0, Y3
-	VADDPS     vectorVectors<>+320(SB), Y3, Y3
-	VMULPS     Y0, Y3, Y3
-	VADDPS     vectorVectors<>+352(SB), Y3, Y3
-	VMULPS     Y0, Y3, Y3
-	VADDPS     vectorVectors<>+384(SB), Y3, Y3
-	VMULPS     Y0, Y3, Y3
-	VADDPS     vectorVectors<>+416(SB), Y3, Y3
-	VMULPS     Y3, Y2, Y2
-	VADDPS     Y2, Y0, Y0
-	VADDPS     vectorVectors<>+448(SB), Y0, Y0
-	VPADDD     vectorVectors<>+480(SB), Y1, Y1
-	VPSLLD     $+23, Y1, Y1
-	VMULPS     Y1, Y0, Y0
-	VMASKMOVPS Y0, Y15, (SI)(BX*4)
-	VMASKMOVPS (R13)(BX*4), Y15, Y1
-	VADDPS     Y0, Y1, Y0
-	VPXOR      Y2, Y2, Y2
-	VCMPPS     $+1, Y0, Y2, Y3
-	VMOVUPS    vectorVectors<>+448(SB), Y4
-	VDIVPS     Y0, Y4, Y0
-	VANDPS     Y0, Y3, Y0
-	VMASKMOVPS Y0, Y15, (R14)(BX*4)
-	VMULPS     Y0, Y1, Y0
-	VMASKMOVPS Y0, Y15, (R13)(BX*4)
-
-end17:
-	MOVQ  16(DI), R8
-	MOVQ  R8, 208(DI)
-	MOVQ  200(DI), R8
-	IMULQ 120(DI), R8
-	ADDQ  16(DI), R8
-	MOVQ  p+24(FP), AX
-	LEAQ  (AX)(R8*4), SI
-	MOVQ  norm+64(FP), R12
-	MOVQ  bits+72(FP), R13
-	MOVQ  200(DI), R8
-	IMULQ 120(DI), R8
-	MOVQ  p+24(FP), AX
-	LEAQ  (AX)(R8*4), R14
-	MOVQ  200(DI), R8
-	IMULQ 120(DI), R8
-	MOVQ  weight+80(FP), AX
-	LEAQ  (AX)(R8*4), R15
-	MOVQ  200(DI), R8
-	IMULQ 120(DI), R8
-	MOVQ  ds+48(FP), AX
-	LEAQ  (AX)(R8*4), R8
-	MOVQ  R8, 216(DI)
-	MOVQ  200(DI), R8
-	IMULQ 120(DI), R8
-	ADDQ  16(DI), R8
-	MOVQ  ds+48(FP), AX
-	LEAQ  (AX)(R8*4), R8
 	MOVQ  R8, 224(DI)
-	MOVQ  $+0, R8
-	MOVQ  delta+96(FP), AX
-	LEAQ  (AX)(R8*4), R8
-	MOVQ  R8, 232(DI)
+	MOVQ  bits2+104(FP), SI
 	MOVQ  216(DI), R8
-	MOVQ  224(DI), R9
-	MOVQ  232(DI), R10
-	XORL  BX, BX
-	MOVQ  208(DI), DX
-	SUBQ  $+8, DX
-	JLT   tail18
-
-loop19:
-	VMOVUPS  (SI)(BX*4), Y0
-	VMULPS   (R12)(BX*4), Y0, Y0
-	VMOVUPS  Y0, (SI)(BX*4)
-	VMOVUPS  (R13)(BX*4), Y1
-	VPXOR    vectorVectors<>+1056(SB), Y1, Y1
-	VMOVUPS  vectorVectors<>+1088(SB), Y2
-	VPCMPGTD Y1, Y2, Y1
-	VMOVUPS  (R14)(BX*4), Y2
-	VMULPS   vectorVectors<>+1152(SB), Y2, Y3
-	VANDNPS  Y3, Y1, Y1
-	VMOVUPS  Y1, (R15)(BX*4)
-	VMOVUPS  (R8)(BX*4), Y1
-	VMULPS   Y1, Y2, Y3
-	VMULPS   (R9)(BX*4), Y0, Y0
-	VADDPS   Y0, Y3, Y0
-	VMOVUPS  Y0, (R10)(BX*4)
-	VSUBPS   Y0, Y1, Y0
-	VMULPS   Y0, Y2, Y0
-	VMULPS   vectorVectors<>+1184(SB), Y0, Y0
-	VMOVUPS  Y0, (R8)(BX*4)
-	ADDQ     $+8, BX
-	CMPQ     BX, DX
-	JLE      loop19
-
-tail18:
-	MOVQ       208(DI), CX
-	SUBQ       BX, CX
-	JLE        end20
-	MOVL       $+8, DX
-	CMPQ       CX, DX
-	CMOVQLT    CX, DX
-	NEGQ       DX
-	LEAQ       vectorWideVectors<>+128(SB), AX
-	VMOVUPS    32(AX)(DX*4), Y15
-	VMASKMOVPS (SI)(BX*4), Y15, Y0
-	VMASKMOVPS (R12)(BX*4), Y15, Y1
-	VMULPS     Y1, Y0, Y0
-	VMASKMOVPS Y0, Y15, (SI)(BX*4)
-	VMASKMOVPS (R13)(BX*4), Y15, Y1
-	VPXOR      vectorVectors<>+1056(SB), Y1, Y1
-	VMOVUPS    vectorVectors<>+1088(SB), Y2
-	VPCMPGTD   Y1, Y2, Y1
-	VMASKMOVPS (R14)(BX*4), Y15, Y2
-	VMULPS     vectorVectors<>+1152(SB), Y2, Y3
-	VANDNPS    Y3, Y1, Y1
-	VMASKMOVPS Y1, Y15, (R15)(BX*4)
-	VMASKMOVPS (R8)(BX*4), Y15, Y1
-	VMULPS     Y1, Y2, Y3
-	VMASKMOVPS (R9)(BX*4), Y15, Y4
-	VMULPS     Y4, Y0, Y0
-	VADDPS     Y0, Y3, Y0
-	VMASKMOVPS Y0, Y15, (R10)(BX*4)
-	VSUBPS     Y0, Y1, Y0
-	VMULPS     Y0, Y2, Y0
-	VMULPS     vectorVectors<>+1184(SB), Y0, Y0
-	VMASKMOVPS Y0, Y15, (R8)(BX*4)
-
-end20:
-	MOVQ  16(DI), R8
-	MOVQ  R8, 208(DI)
-	MOVQ  bits2+88(FP), SI
-	MOVQ  200(DI), R8
 	IMULQ 120(DI), R8
 	ADDQ  16(DI), R8
 	MOVQ  p+24(FP), AX
 	LEAQ  (AX)(R8*4), R12
-	MOVQ  200(DI), R8
+	MOVQ  216(DI), R8
 	IMULQ 120(DI), R8
 	ADDQ  16(DI), R8
-	MOVQ  weight+80(FP), AX
+	MOVQ  weight+96(FP), AX
 	LEAQ  (AX)(R8*4), R13
-	MOVQ  200(DI), R8
+	MOVQ  216(DI), R8
 	IMULQ 120(DI), R8
 	ADDQ  16(DI), R8
-	MOVQ  ds+48(FP), AX
+	MOVQ  ds+80(FP), AX
 	LEAQ  (AX)(R8*4), R14
-	MOVQ  delta+96(FP), R15
+	MOVQ  delta+112(FP), R15
 	XORL  BX, BX
-	MOVQ  208(DI), DX
+	MOVQ  224(DI), DX
 	SUBQ  $+8, DX
-	JLT   tail21
+	JLT   tail15
 
-loop22:
+loop16:
 	VMOVUPS  (SI)(BX*4), Y0
 	VPXOR    vectorVectors<>+1056(SB), Y0, Y0
 	VMOVUPS  vectorVectors<>+1088(SB), Y1
@@ -19467,12 +20439,12 @@ loop22:
 	VMOVUPS  Y0, (R14)(BX*4)
 	ADDQ     $+8, BX
 	CMPQ     BX, DX
-	JLE      loop22
+	JLE      loop16
 
-tail21:
-	MOVQ       208(DI), CX
+tail15:
+	MOVQ       224(DI), CX
 	SUBQ       BX, CX
-	JLE        end23
+	JLE        end17
 	MOVL       $+8, DX
 	CMPQ       CX, DX
 	CMOVQLT    CX, DX
@@ -19494,134 +20466,134 @@ tail21:
 	VMULPS     vectorVectors<>+1184(SB), Y0, Y0
 	VMASKMOVPS Y0, Y15, (R14)(BX*4)
 
-end23:
-	MOVQ 200(DI), AX
+end17:
+	MOVQ 216(DI), AX
 	INCQ AX
-	MOVQ AX, 200(DI)
-	CMPQ AX, 192(DI)
+	MOVQ AX, 216(DI)
+	CMPQ AX, 208(DI)
 	JLT  loop5
 
 end6:
 	MOVQ $+0, R8
-	MOVQ R8, 200(DI)
+	MOVQ R8, 216(DI)
 	MOVQ 24(DI), R8
-	MOVQ R8, 192(DI)
-	MOVQ 200(DI), AX
-	CMPQ AX, 192(DI)
-	JGE  end25
+	MOVQ R8, 208(DI)
+	MOVQ 216(DI), AX
+	CMPQ AX, 208(DI)
+	JGE  end19
 
-loop24:
-	MOVQ    200(DI), R8
+loop18:
+	MOVQ    216(DI), R8
 	SHLQ    $+4, R8
-	MOVQ    R8, 208(DI)
-	MOVQ    208(DI), R8
-	MOVQ    dk_+104(FP), AX
+	MOVQ    R8, 224(DI)
+	MOVQ    224(DI), R8
+	MOVQ    dk_+120(FP), AX
 	LEAQ    (AX)(R8*4), SI
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, (SI)
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, 32(SI)
-	MOVQ    144(DI), R8
-	ADDQ    208(DI), R8
-	MOVQ    dk_+104(FP), AX
+	MOVQ    152(DI), R8
+	ADDQ    224(DI), R8
+	MOVQ    dk_+120(FP), AX
 	LEAQ    (AX)(R8*4), SI
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, (SI)
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, 32(SI)
-	MOVQ    144(DI), R8
+	MOVQ    152(DI), R8
 	SHLQ    $+1, R8
-	ADDQ    208(DI), R8
-	MOVQ    dk_+104(FP), AX
+	ADDQ    224(DI), R8
+	MOVQ    dk_+120(FP), AX
 	LEAQ    (AX)(R8*4), SI
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, (SI)
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, 32(SI)
-	MOVQ    144(DI), R8
+	MOVQ    152(DI), R8
 	IMULQ   $+3, R8
-	ADDQ    208(DI), R8
-	MOVQ    dk_+104(FP), AX
+	ADDQ    224(DI), R8
+	MOVQ    dk_+120(FP), AX
 	LEAQ    (AX)(R8*4), SI
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, (SI)
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, 32(SI)
-	MOVQ    200(DI), AX
+	MOVQ    216(DI), AX
 	INCQ    AX
-	MOVQ    AX, 200(DI)
-	CMPQ    AX, 192(DI)
-	JLT     loop24
+	MOVQ    AX, 216(DI)
+	CMPQ    AX, 208(DI)
+	JLT     loop18
 
-end25:
+end19:
 	MOVQ $+0, R8
-	MOVQ R8, 200(DI)
+	MOVQ R8, 216(DI)
 	MOVQ 24(DI), R8
-	MOVQ R8, 192(DI)
-	MOVQ 200(DI), AX
-	CMPQ AX, 192(DI)
-	JGE  end27
+	MOVQ R8, 208(DI)
+	MOVQ 216(DI), AX
+	CMPQ AX, 208(DI)
+	JGE  end21
 
-loop26:
-	MOVQ    200(DI), R8
+loop20:
+	MOVQ    216(DI), R8
 	SHLQ    $+4, R8
-	MOVQ    R8, 208(DI)
-	MOVQ    208(DI), R8
-	MOVQ    dv_+112(FP), AX
+	MOVQ    R8, 224(DI)
+	MOVQ    224(DI), R8
+	MOVQ    dv_+128(FP), AX
 	LEAQ    (AX)(R8*4), SI
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, (SI)
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, 32(SI)
-	MOVQ    144(DI), R8
-	ADDQ    208(DI), R8
-	MOVQ    dv_+112(FP), AX
+	MOVQ    152(DI), R8
+	ADDQ    224(DI), R8
+	MOVQ    dv_+128(FP), AX
 	LEAQ    (AX)(R8*4), SI
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, (SI)
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, 32(SI)
-	MOVQ    144(DI), R8
+	MOVQ    152(DI), R8
 	SHLQ    $+1, R8
-	ADDQ    208(DI), R8
-	MOVQ    dv_+112(FP), AX
+	ADDQ    224(DI), R8
+	MOVQ    dv_+128(FP), AX
 	LEAQ    (AX)(R8*4), SI
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, (SI)
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, 32(SI)
-	MOVQ    144(DI), R8
+	MOVQ    152(DI), R8
 	IMULQ   $+3, R8
-	ADDQ    208(DI), R8
-	MOVQ    dv_+112(FP), AX
+	ADDQ    224(DI), R8
+	MOVQ    dv_+128(FP), AX
 	LEAQ    (AX)(R8*4), SI
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, (SI)
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, 32(SI)
-	MOVQ    200(DI), AX
+	MOVQ    216(DI), AX
 	INCQ    AX
-	MOVQ    AX, 200(DI)
-	CMPQ    AX, 192(DI)
-	JLT     loop26
+	MOVQ    AX, 216(DI)
+	CMPQ    AX, 208(DI)
+	JLT     loop20
 
-end27:
-	MOVQ  160(DI), R8
+end21:
+	MOVQ  168(DI), R8
 	IMULQ 104(DI), R8
-	MOVQ  R8, 192(DI)
-	MOVQ  160(DI), R8
-	IMULQ 112(DI), R8
-	MOVQ  R8, 200(DI)
-	MOVQ  $+0, R8
-	MOVQ  R8, 216(DI)
-	MOVQ  16(DI), R8
 	MOVQ  R8, 208(DI)
-	MOVQ  216(DI), AX
-	CMPQ  AX, 208(DI)
-	JGE   end29
+	MOVQ  168(DI), R8
+	IMULQ 112(DI), R8
+	MOVQ  R8, 216(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 232(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 224(DI)
+	MOVQ  232(DI), AX
+	CMPQ  AX, 224(DI)
+	JGE   end23
 
-loop28:
-	MOVQ         216(DI), R8
+loop22:
+	MOVQ         232(DI), R8
 	IMULQ        $-1, R8
 	ADDQ         80(DI), R8
 	CMPQ         R8, 88(DI)
@@ -19629,8 +20601,8 @@ loop28:
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 224(DI)
-	MOVQ         216(DI), R8
+	MOVQ         R8, 240(DI)
+	MOVQ         232(DI), R8
 	IMULQ        $-1, R8
 	ADDQ         96(DI), R8
 	CMPQ         R8, 88(DI)
@@ -19638,68 +20610,68 @@ loop28:
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 232(DI)
-	MOVQ         216(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         192(DI), R8
-	MOVQ         R8, 240(DI)
-	MOVQ         224(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         200(DI), R8
 	MOVQ         R8, 248(DI)
-	MOVQ         216(DI), R8
-	ADDQ         16(DI), R8
-	MOVQ         R8, 256(DI)
 	MOVQ         232(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         200(DI), R8
+	ADDQ         208(DI), R8
+	MOVQ         R8, 256(DI)
+	MOVQ         240(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         216(DI), R8
 	MOVQ         R8, 264(DI)
-	MOVQ         224(DI), R8
-	SHLQ         $+4, R8
-	MOVQ         R8, 272(DI)
 	MOVQ         232(DI), R8
-	SHLQ         $+4, R8
+	ADDQ         16(DI), R8
+	MOVQ         R8, 272(DI)
+	MOVQ         248(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         216(DI), R8
 	MOVQ         R8, 280(DI)
-	MOVQ         216(DI), R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         240(DI), R8
+	SHLQ         $+4, R8
+	MOVQ         R8, 288(DI)
+	MOVQ         248(DI), R8
+	SHLQ         $+4, R8
+	MOVQ         R8, 296(DI)
+	MOVQ         232(DI), R8
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2688(DI)
-	MOVQ         256(DI), R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         272(DI), R8
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         216(DI), R8
-	MOVQ         weight+80(FP), AX
+	MOVQ         232(DI), R8
+	MOVQ         weight+96(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2816(DI)
-	MOVQ         248(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), SI
 	MOVQ         264(DI), R8
 	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         280(DI), R8
+	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         240(DI), R8
-	MOVQ         dq+120(FP), AX
+	MOVQ         256(DI), R8
+	MOVQ         dq+136(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	MOVQ         272(DI), R8
-	MOVQ         dk_+104(FP), AX
+	MOVQ         288(DI), R8
+	MOVQ         dk_+120(FP), AX
 	LEAQ         (AX)(R8*4), R14
-	MOVQ         240(DI), R8
+	MOVQ         256(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), R15
-	MOVQ         272(DI), R8
-	MOVQ         dv_+112(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 288(DI)
-	MOVQ         240(DI), R8
-	MOVQ         dout+32(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 296(DI)
 	MOVQ         288(DI), R8
-	MOVQ         296(DI), R9
+	MOVQ         dv_+128(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 304(DI)
+	MOVQ         256(DI), R8
+	MOVQ         dout+64(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 312(DI)
+	MOVQ         304(DI), R8
+	MOVQ         312(DI), R9
 	VMOVUPS      2688(DI), Y0
 	VMULPS       (SI), Y0, Y1
 	VMOVUPS      2752(DI), Y2
@@ -19728,53 +20700,53 @@ loop28:
 	VMULPS       32(R9), Y0, Y0
 	VADDPS       32(R8), Y0, Y0
 	VMOVUPS      Y0, 32(R8)
-	MOVQ         256(DI), R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         272(DI), R8
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2688(DI)
-	MOVQ         256(DI), R8
-	MOVQ         weight+80(FP), AX
+	MOVQ         272(DI), R8
+	MOVQ         weight+96(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         216(DI), R8
+	MOVQ         232(DI), R8
 	ADDQ         120(DI), R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2816(DI)
 	MOVQ         120(DI), R8
-	ADDQ         256(DI), R8
-	MOVQ         ds+48(FP), AX
+	ADDQ         272(DI), R8
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2880(DI)
-	MOVQ         280(DI), R8
-	MOVQ         dk_+104(FP), AX
+	MOVQ         296(DI), R8
+	MOVQ         dk_+120(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         240(DI), R8
+	MOVQ         256(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         280(DI), R8
-	MOVQ         dv_+112(FP), AX
+	MOVQ         296(DI), R8
+	MOVQ         dv_+128(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	MOVQ         240(DI), R8
-	MOVQ         dout+32(FP), AX
+	MOVQ         256(DI), R8
+	MOVQ         dout+64(FP), AX
 	LEAQ         (AX)(R8*4), R14
-	MOVQ         248(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R15
 	MOVQ         264(DI), R8
 	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R15
+	MOVQ         280(DI), R8
+	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 288(DI)
-	MOVQ         240(DI), R8
-	MOVQ         dq+120(FP), AX
+	MOVQ         R8, 304(DI)
+	MOVQ         256(DI), R8
+	MOVQ         dq+136(FP), AX
 	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 296(DI)
-	MOVQ         288(DI), R8
-	MOVQ         296(DI), R9
+	MOVQ         R8, 312(DI)
+	MOVQ         304(DI), R8
+	MOVQ         312(DI), R9
 	VMOVUPS      2688(DI), Y0
 	VMULPS       (R12), Y0, Y0
 	VADDPS       (SI), Y0, Y0
@@ -19805,60 +20777,60 @@ loop28:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, 96(R9)
-	MOVQ         216(DI), R8
+	MOVQ         232(DI), R8
 	ADDQ         120(DI), R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2688(DI)
-	MOVQ         216(DI), R8
+	MOVQ         232(DI), R8
 	ADDQ         120(DI), R8
-	MOVQ         weight+80(FP), AX
+	MOVQ         weight+96(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         216(DI), R8
+	MOVQ         232(DI), R8
 	MOVQ         120(DI), R9
 	SHLQ         $+1, R9
 	ADDQ         R9, R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2816(DI)
 	MOVQ         120(DI), R8
 	SHLQ         $+1, R8
-	ADDQ         256(DI), R8
-	MOVQ         ds+48(FP), AX
+	ADDQ         272(DI), R8
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2880(DI)
-	MOVQ         144(DI), R8
-	ADDQ         272(DI), R8
-	MOVQ         dk_+104(FP), AX
+	MOVQ         152(DI), R8
+	ADDQ         288(DI), R8
+	MOVQ         dk_+120(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         240(DI), R8
+	MOVQ         256(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         144(DI), R8
-	ADDQ         272(DI), R8
-	MOVQ         dv_+112(FP), AX
+	MOVQ         152(DI), R8
+	ADDQ         288(DI), R8
+	MOVQ         dv_+128(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	MOVQ         240(DI), R8
-	MOVQ         dout+32(FP), AX
+	MOVQ         256(DI), R8
+	MOVQ         dout+64(FP), AX
 	LEAQ         (AX)(R8*4), R14
-	MOVQ         248(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R15
 	MOVQ         264(DI), R8
 	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R15
+	MOVQ         280(DI), R8
+	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 288(DI)
-	MOVQ         240(DI), R8
-	MOVQ         dq+120(FP), AX
+	MOVQ         R8, 304(DI)
+	MOVQ         256(DI), R8
+	MOVQ         dq+136(FP), AX
 	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 296(DI)
-	MOVQ         288(DI), R8
-	MOVQ         296(DI), R9
+	MOVQ         R8, 312(DI)
+	MOVQ         304(DI), R8
+	MOVQ         312(DI), R9
 	VMOVUPS      2688(DI), Y0
 	VMULPS       64(R12), Y0, Y0
 	VADDPS       (SI), Y0, Y0
@@ -19890,59 +20862,59 @@ loop28:
 	VADDPS       vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, 160(R9)
 	MOVQ         120(DI), R8
-	ADDQ         256(DI), R8
-	MOVQ         ds+48(FP), AX
+	ADDQ         272(DI), R8
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2688(DI)
 	MOVQ         120(DI), R8
-	ADDQ         256(DI), R8
-	MOVQ         weight+80(FP), AX
+	ADDQ         272(DI), R8
+	MOVQ         weight+96(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         216(DI), R8
+	MOVQ         232(DI), R8
 	MOVQ         120(DI), R9
 	IMULQ        $+3, R9
 	ADDQ         R9, R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2816(DI)
 	MOVQ         120(DI), R8
 	IMULQ        $+3, R8
-	ADDQ         256(DI), R8
-	MOVQ         ds+48(FP), AX
+	ADDQ         272(DI), R8
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2880(DI)
-	MOVQ         144(DI), R8
-	ADDQ         280(DI), R8
-	MOVQ         dk_+104(FP), AX
+	MOVQ         152(DI), R8
+	ADDQ         296(DI), R8
+	MOVQ         dk_+120(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         240(DI), R8
+	MOVQ         256(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         144(DI), R8
-	ADDQ         280(DI), R8
-	MOVQ         dv_+112(FP), AX
+	MOVQ         152(DI), R8
+	ADDQ         296(DI), R8
+	MOVQ         dv_+128(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	MOVQ         240(DI), R8
-	MOVQ         dout+32(FP), AX
+	MOVQ         256(DI), R8
+	MOVQ         dout+64(FP), AX
 	LEAQ         (AX)(R8*4), R14
-	MOVQ         248(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R15
 	MOVQ         264(DI), R8
 	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R15
+	MOVQ         280(DI), R8
+	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 288(DI)
-	MOVQ         240(DI), R8
-	MOVQ         dq+120(FP), AX
+	MOVQ         R8, 304(DI)
+	MOVQ         256(DI), R8
+	MOVQ         dq+136(FP), AX
 	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 296(DI)
-	MOVQ         288(DI), R8
-	MOVQ         296(DI), R9
+	MOVQ         R8, 312(DI)
+	MOVQ         304(DI), R8
+	MOVQ         312(DI), R9
 	VMOVUPS      2688(DI), Y0
 	VMULPS       64(R12), Y0, Y0
 	VADDPS       (SI), Y0, Y0
@@ -19973,37 +20945,37 @@ loop28:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, 224(R9)
-	MOVQ         216(DI), R8
+	MOVQ         232(DI), R8
 	MOVQ         120(DI), R9
 	SHLQ         $+1, R9
 	ADDQ         R9, R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2688(DI)
-	MOVQ         216(DI), R8
+	MOVQ         232(DI), R8
 	MOVQ         120(DI), R9
 	SHLQ         $+1, R9
 	ADDQ         R9, R8
-	MOVQ         weight+80(FP), AX
+	MOVQ         weight+96(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         144(DI), R8
+	MOVQ         152(DI), R8
 	SHLQ         $+1, R8
-	ADDQ         272(DI), R8
-	MOVQ         dk_+104(FP), AX
+	ADDQ         288(DI), R8
+	MOVQ         dk_+120(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         240(DI), R8
+	MOVQ         256(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         144(DI), R8
+	MOVQ         152(DI), R8
 	SHLQ         $+1, R8
-	ADDQ         272(DI), R8
-	MOVQ         dv_+112(FP), AX
+	ADDQ         288(DI), R8
+	MOVQ         dv_+128(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	MOVQ         240(DI), R8
-	MOVQ         dout+32(FP), AX
+	MOVQ         256(DI), R8
+	MOVQ         dout+64(FP), AX
 	LEAQ         (AX)(R8*4), R14
 	VMOVUPS      2688(DI), Y0
 	VMULPS       128(R12), Y0, Y0
@@ -20023,33 +20995,33 @@ loop28:
 	VMOVUPS      Y0, 32(R13)
 	MOVQ         120(DI), R8
 	SHLQ         $+1, R8
-	ADDQ         256(DI), R8
-	MOVQ         ds+48(FP), AX
+	ADDQ         272(DI), R8
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2688(DI)
 	MOVQ         120(DI), R8
 	SHLQ         $+1, R8
-	ADDQ         256(DI), R8
-	MOVQ         weight+80(FP), AX
+	ADDQ         272(DI), R8
+	MOVQ         weight+96(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         144(DI), R8
+	MOVQ         152(DI), R8
 	SHLQ         $+1, R8
-	ADDQ         280(DI), R8
-	MOVQ         dk_+104(FP), AX
+	ADDQ         296(DI), R8
+	MOVQ         dk_+120(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         240(DI), R8
+	MOVQ         256(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         144(DI), R8
+	MOVQ         152(DI), R8
 	SHLQ         $+1, R8
-	ADDQ         280(DI), R8
-	MOVQ         dv_+112(FP), AX
+	ADDQ         296(DI), R8
+	MOVQ         dv_+128(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	MOVQ         240(DI), R8
-	MOVQ         dout+32(FP), AX
+	MOVQ         256(DI), R8
+	MOVQ         dout+64(FP), AX
 	LEAQ         (AX)(R8*4), R14
 	VMOVUPS      2688(DI), Y0
 	VMULPS       128(R12), Y0, Y0
@@ -20067,37 +21039,37 @@ loop28:
 	VMULPS       160(R14), Y0, Y0
 	VADDPS       32(R13), Y0, Y0
 	VMOVUPS      Y0, 32(R13)
-	MOVQ         216(DI), R8
+	MOVQ         232(DI), R8
 	MOVQ         120(DI), R9
 	IMULQ        $+3, R9
 	ADDQ         R9, R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2688(DI)
-	MOVQ         216(DI), R8
+	MOVQ         232(DI), R8
 	MOVQ         120(DI), R9
 	IMULQ        $+3, R9
 	ADDQ         R9, R8
-	MOVQ         weight+80(FP), AX
+	MOVQ         weight+96(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         144(DI), R8
+	MOVQ         152(DI), R8
 	IMULQ        $+3, R8
-	ADDQ         272(DI), R8
-	MOVQ         dk_+104(FP), AX
+	ADDQ         288(DI), R8
+	MOVQ         dk_+120(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         240(DI), R8
+	MOVQ         256(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         144(DI), R8
+	MOVQ         152(DI), R8
 	IMULQ        $+3, R8
-	ADDQ         272(DI), R8
-	MOVQ         dv_+112(FP), AX
+	ADDQ         288(DI), R8
+	MOVQ         dv_+128(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	MOVQ         240(DI), R8
-	MOVQ         dout+32(FP), AX
+	MOVQ         256(DI), R8
+	MOVQ         dout+64(FP), AX
 	LEAQ         (AX)(R8*4), R14
 	VMOVUPS      2688(DI), Y0
 	VMULPS       192(R12), Y0, Y0
@@ -20117,33 +21089,33 @@ loop28:
 	VMOVUPS      Y0, 32(R13)
 	MOVQ         120(DI), R8
 	IMULQ        $+3, R8
-	ADDQ         256(DI), R8
-	MOVQ         ds+48(FP), AX
+	ADDQ         272(DI), R8
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2688(DI)
 	MOVQ         120(DI), R8
 	IMULQ        $+3, R8
-	ADDQ         256(DI), R8
-	MOVQ         weight+80(FP), AX
+	ADDQ         272(DI), R8
+	MOVQ         weight+96(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         144(DI), R8
+	MOVQ         152(DI), R8
 	IMULQ        $+3, R8
-	ADDQ         280(DI), R8
-	MOVQ         dk_+104(FP), AX
+	ADDQ         296(DI), R8
+	MOVQ         dk_+120(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         240(DI), R8
+	MOVQ         256(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         144(DI), R8
+	MOVQ         152(DI), R8
 	IMULQ        $+3, R8
-	ADDQ         280(DI), R8
-	MOVQ         dv_+112(FP), AX
+	ADDQ         296(DI), R8
+	MOVQ         dv_+128(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	MOVQ         240(DI), R8
-	MOVQ         dout+32(FP), AX
+	MOVQ         256(DI), R8
+	MOVQ         dout+64(FP), AX
 	LEAQ         (AX)(R8*4), R14
 	VMOVUPS      2688(DI), Y0
 	VMULPS       192(R12), Y0, Y0
@@ -20161,159 +21133,159 @@ loop28:
 	VMULPS       224(R14), Y0, Y0
 	VADDPS       32(R13), Y0, Y0
 	VMOVUPS      Y0, 32(R13)
-	MOVQ         216(DI), AX
+	MOVQ         232(DI), AX
 	INCQ         AX
-	MOVQ         AX, 216(DI)
-	CMPQ         AX, 208(DI)
-	JLT          loop28
+	MOVQ         AX, 232(DI)
+	CMPQ         AX, 224(DI)
+	JLT          loop22
 
-end29:
-	MOVQ  160(DI), R8
+end23:
+	MOVQ  168(DI), R8
 	IMULQ 112(DI), R8
-	MOVQ  R8, 208(DI)
-	MOVQ  $+0, R8
 	MOVQ  R8, 224(DI)
-	MOVQ  24(DI), R8
-	MOVQ  R8, 216(DI)
-	MOVQ  224(DI), AX
-	CMPQ  AX, 216(DI)
-	JGE   end31
-
-loop30:
-	MOVQ    224(DI), R8
-	SHLQ    $+6, R8
-	ADDQ    208(DI), R8
-	MOVQ    R8, 232(DI)
-	MOVQ    224(DI), R8
-	SHLQ    $+4, R8
-	MOVQ    R8, 240(DI)
-	MOVQ    240(DI), R8
-	MOVQ    dk_+104(FP), AX
-	LEAQ    (AX)(R8*4), SI
-	MOVQ    232(DI), R8
-	MOVQ    dk+128(FP), AX
-	LEAQ    (AX)(R8*4), R12
-	VMOVUPS (SI), Y0
-	VMOVUPS Y0, (R12)
-	VMOVUPS 32(SI), Y0
-	VMOVUPS Y0, 32(R12)
-	MOVQ    144(DI), R8
-	ADDQ    240(DI), R8
-	MOVQ    dk_+104(FP), AX
-	LEAQ    (AX)(R8*4), SI
-	MOVQ    232(DI), R8
-	MOVQ    dk+128(FP), AX
-	LEAQ    (AX)(R8*4), R12
-	VMOVUPS (SI), Y0
-	VMOVUPS Y0, 64(R12)
-	VMOVUPS 32(SI), Y0
-	VMOVUPS Y0, 96(R12)
-	MOVQ    144(DI), R8
-	SHLQ    $+1, R8
-	ADDQ    240(DI), R8
-	MOVQ    dk_+104(FP), AX
-	LEAQ    (AX)(R8*4), SI
-	MOVQ    232(DI), R8
-	MOVQ    dk+128(FP), AX
-	LEAQ    (AX)(R8*4), R12
-	VMOVUPS (SI), Y0
-	VMOVUPS Y0, 128(R12)
-	VMOVUPS 32(SI), Y0
-	VMOVUPS Y0, 160(R12)
-	MOVQ    144(DI), R8
-	IMULQ   $+3, R8
-	ADDQ    240(DI), R8
-	MOVQ    dk_+104(FP), AX
-	LEAQ    (AX)(R8*4), SI
-	MOVQ    232(DI), R8
-	MOVQ    dk+128(FP), AX
-	LEAQ    (AX)(R8*4), R12
-	VMOVUPS (SI), Y0
-	VMOVUPS Y0, 192(R12)
-	VMOVUPS 32(SI), Y0
-	VMOVUPS Y0, 224(R12)
-	MOVQ    224(DI), AX
-	INCQ    AX
-	MOVQ    AX, 224(DI)
-	CMPQ    AX, 216(DI)
-	JLT     loop30
-
-end31:
-	MOVQ  160(DI), R8
-	IMULQ 112(DI), R8
-	MOVQ  R8, 216(DI)
 	MOVQ  $+0, R8
+	MOVQ  R8, 240(DI)
+	MOVQ  24(DI), R8
 	MOVQ  R8, 232(DI)
-	MOVQ  24(DI), R8
-	MOVQ  R8, 224(DI)
-	MOVQ  232(DI), AX
-	CMPQ  AX, 224(DI)
-	JGE   end33
+	MOVQ  240(DI), AX
+	CMPQ  AX, 232(DI)
+	JGE   end25
 
-loop32:
-	MOVQ    232(DI), R8
-	SHLQ    $+6, R8
-	ADDQ    216(DI), R8
-	MOVQ    R8, 240(DI)
-	MOVQ    232(DI), R8
-	SHLQ    $+4, R8
-	MOVQ    R8, 248(DI)
-	MOVQ    248(DI), R8
-	MOVQ    dv_+112(FP), AX
-	LEAQ    (AX)(R8*4), SI
+loop24:
 	MOVQ    240(DI), R8
-	MOVQ    dv+136(FP), AX
+	SHLQ    $+6, R8
+	ADDQ    224(DI), R8
+	MOVQ    R8, 248(DI)
+	MOVQ    240(DI), R8
+	SHLQ    $+4, R8
+	MOVQ    R8, 256(DI)
+	MOVQ    256(DI), R8
+	MOVQ    dk_+120(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    248(DI), R8
+	MOVQ    dk+144(FP), AX
 	LEAQ    (AX)(R8*4), R12
 	VMOVUPS (SI), Y0
 	VMOVUPS Y0, (R12)
 	VMOVUPS 32(SI), Y0
 	VMOVUPS Y0, 32(R12)
-	MOVQ    144(DI), R8
-	ADDQ    248(DI), R8
-	MOVQ    dv_+112(FP), AX
+	MOVQ    152(DI), R8
+	ADDQ    256(DI), R8
+	MOVQ    dk_+120(FP), AX
 	LEAQ    (AX)(R8*4), SI
-	MOVQ    240(DI), R8
-	MOVQ    dv+136(FP), AX
+	MOVQ    248(DI), R8
+	MOVQ    dk+144(FP), AX
 	LEAQ    (AX)(R8*4), R12
 	VMOVUPS (SI), Y0
 	VMOVUPS Y0, 64(R12)
 	VMOVUPS 32(SI), Y0
 	VMOVUPS Y0, 96(R12)
-	MOVQ    144(DI), R8
+	MOVQ    152(DI), R8
 	SHLQ    $+1, R8
-	ADDQ    248(DI), R8
-	MOVQ    dv_+112(FP), AX
+	ADDQ    256(DI), R8
+	MOVQ    dk_+120(FP), AX
 	LEAQ    (AX)(R8*4), SI
-	MOVQ    240(DI), R8
-	MOVQ    dv+136(FP), AX
+	MOVQ    248(DI), R8
+	MOVQ    dk+144(FP), AX
 	LEAQ    (AX)(R8*4), R12
 	VMOVUPS (SI), Y0
 	VMOVUPS Y0, 128(R12)
 	VMOVUPS 32(SI), Y0
 	VMOVUPS Y0, 160(R12)
-	MOVQ    144(DI), R8
+	MOVQ    152(DI), R8
 	IMULQ   $+3, R8
-	ADDQ    248(DI), R8
-	MOVQ    dv_+112(FP), AX
+	ADDQ    256(DI), R8
+	MOVQ    dk_+120(FP), AX
 	LEAQ    (AX)(R8*4), SI
-	MOVQ    240(DI), R8
-	MOVQ    dv+136(FP), AX
+	MOVQ    248(DI), R8
+	MOVQ    dk+144(FP), AX
 	LEAQ    (AX)(R8*4), R12
 	VMOVUPS (SI), Y0
 	VMOVUPS Y0, 192(R12)
 	VMOVUPS 32(SI), Y0
 	VMOVUPS Y0, 224(R12)
-	MOVQ    232(DI), AX
+	MOVQ    240(DI), AX
 	INCQ    AX
-	MOVQ    AX, 232(DI)
-	CMPQ    AX, 224(DI)
-	JLT     loop32
+	MOVQ    AX, 240(DI)
+	CMPQ    AX, 232(DI)
+	JLT     loop24
 
-end33:
-	MOVQ 160(DI), AX
+end25:
+	MOVQ  168(DI), R8
+	IMULQ 112(DI), R8
+	MOVQ  R8, 232(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 248(DI)
+	MOVQ  24(DI), R8
+	MOVQ  R8, 240(DI)
+	MOVQ  248(DI), AX
+	CMPQ  AX, 240(DI)
+	JGE   end27
+
+loop26:
+	MOVQ    248(DI), R8
+	SHLQ    $+6, R8
+	ADDQ    232(DI), R8
+	MOVQ    R8, 256(DI)
+	MOVQ    248(DI), R8
+	SHLQ    $+4, R8
+	MOVQ    R8, 264(DI)
+	MOVQ    264(DI), R8
+	MOVQ    dv_+128(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    256(DI), R8
+	MOVQ    dv+152(FP), AX
+	LEAQ    (AX)(R8*4), R12
+	VMOVUPS (SI), Y0
+	VMOVUPS Y0, (R12)
+	VMOVUPS 32(SI), Y0
+	VMOVUPS Y0, 32(R12)
+	MOVQ    152(DI), R8
+	ADDQ    264(DI), R8
+	MOVQ    dv_+128(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    256(DI), R8
+	MOVQ    dv+152(FP), AX
+	LEAQ    (AX)(R8*4), R12
+	VMOVUPS (SI), Y0
+	VMOVUPS Y0, 64(R12)
+	VMOVUPS 32(SI), Y0
+	VMOVUPS Y0, 96(R12)
+	MOVQ    152(DI), R8
+	SHLQ    $+1, R8
+	ADDQ    264(DI), R8
+	MOVQ    dv_+128(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    256(DI), R8
+	MOVQ    dv+152(FP), AX
+	LEAQ    (AX)(R8*4), R12
+	VMOVUPS (SI), Y0
+	VMOVUPS Y0, 128(R12)
+	VMOVUPS 32(SI), Y0
+	VMOVUPS Y0, 160(R12)
+	MOVQ    152(DI), R8
+	IMULQ   $+3, R8
+	ADDQ    264(DI), R8
+	MOVQ    dv_+128(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    256(DI), R8
+	MOVQ    dv+152(FP), AX
+	LEAQ    (AX)(R8*4), R12
+	VMOVUPS (SI), Y0
+	VMOVUPS Y0, 192(R12)
+	VMOVUPS 32(SI), Y0
+	VMOVUPS Y0, 224(R12)
+	MOVQ    248(DI), AX
+	INCQ    AX
+	MOVQ    AX, 248(DI)
+	CMPQ    AX, 240(DI)
+	JLT     loop26
+
+end27:
+	MOVQ 168(DI), AX
 	INCQ AX
-	MOVQ AX, 160(DI)
-	CMPQ AX, 152(DI)
+	MOVQ AX, 168(DI)
+	CMPQ AX, 160(DI)
 	JLT  loop1
 
 end2:
@@ -22150,26 +23122,26 @@ end2:
 	VZEROUPPER
 	RET
 
-// func attentionGrad64Window2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·attentionGrad64Window2DropoutVector1AVX512(SB), NOSPLIT, $0-204
+// func attentionGrad64Window2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, largest_ *float32, norm *float32, norm_ *float32, dout *float32, v *float32, ds *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·attentionGrad64Window2DropoutVector1AVX512(SB), NOSPLIT, $0-220
 	MOVQ frame+0(FP), DI
-	MOVQ b_from+144(FP), AX
+	MOVQ b_from+160(FP), AX
 	MOVQ AX, (DI)
-	MOVQ b_to+152(FP), AX
+	MOVQ b_to+168(FP), AX
 	MOVQ AX, 8(DI)
-	MOVQ T+160(FP), AX
+	MOVQ T+176(FP), AX
 	MOVQ AX, 16(DI)
-	MOVQ P+168(FP), AX
+	MOVQ P+184(FP), AX
 	MOVQ AX, 24(DI)
-	MOVL seed0+176(FP), AX
+	MOVL seed0+192(FP), AX
 	MOVQ AX, 32(DI)
-	MOVL seed1+180(FP), AX
+	MOVL seed1+196(FP), AX
 	MOVQ AX, 40(DI)
-	MOVL step+184(FP), AX
+	MOVL step+200(FP), AX
 	MOVQ AX, 48(DI)
-	MOVQ layer+192(FP), AX
+	MOVQ layer+208(FP), AX
 	MOVQ AX, 56(DI)
-	MOVL example+200(FP), AX
+	MOVL example+216(FP), AX
 	MOVQ AX, 64(DI)
 	MOVQ 32(DI), AX
 	MOVQ AX, 2048(DI)
@@ -22226,13 +23198,7 @@ TEXT ·attentionGrad64Window2DropoutVector1AVX512(SB), NOSPLIT, $0-204
 	SHLQ $+1, R8
 	MOVQ R8, 96(DI)
 	MOVQ 16(DI), R8
-	ADDQ $+3, R8
-	MOVQ R8, AX
-	SARQ $+63, AX
-	ANDQ $+3, AX
-	ADDQ AX, R8
-	SARQ $+2, R8
-	SHLQ $+3, R8
+	SHLQ $+2, R8
 	MOVQ R8, 104(DI)
 	MOVQ 16(DI), R8
 	ADDQ $+3, R8
@@ -22241,83 +23207,99 @@ TEXT ·attentionGrad64Window2DropoutVector1AVX512(SB), NOSPLIT, $0-204
 	ANDQ $+3, AX
 	ADDQ AX, R8
 	SARQ $+2, R8
-	SHLQ $+2, R8
+	SHLQ $+3, R8
 	MOVQ R8, 112(DI)
 	MOVQ 16(DI), R8
-	SHLQ $+4, R8
+	ADDQ $+3, R8
+	MOVQ R8, AX
+	SARQ $+63, AX
+	ANDQ $+3, AX
+	ADDQ AX, R8
+	SARQ $+2, R8
+	SHLQ $+2, R8
 	MOVQ R8, 120(DI)
-	MOVQ (DI), R8
-	MOVQ R8, 136(DI)
-	MOVQ 8(DI), R8
+	MOVQ 16(DI), R8
+	SHLQ $+4, R8
 	MOVQ R8, 128(DI)
-	MOVQ 136(DI), AX
-	CMPQ AX, 128(DI)
+	MOVQ (DI), R8
+	MOVQ R8, 144(DI)
+	MOVQ 8(DI), R8
+	MOVQ R8, 136(DI)
+	MOVQ 144(DI), AX
+	CMPQ AX, 136(DI)
 	JGE  end2
 
 loop1:
-	MOVQ  136(DI), R8
+	MOVQ  144(DI), R8
 	IMULQ 88(DI), R8
-	MOVQ  R8, 144(DI)
-	MOVQ  $+0, R8
-	MOVQ  R8, 160(DI)
-	MOVQ  16(DI), R8
 	MOVQ  R8, 152(DI)
-	MOVQ  160(DI), AX
-	CMPQ  AX, 152(DI)
+	MOVQ  144(DI), R8
+	IMULQ 104(DI), R8
+	MOVQ  R8, 160(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 176(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 168(DI)
+	MOVQ  176(DI), AX
+	CMPQ  AX, 168(DI)
 	JGE   end4
 
 loop3:
-	MOVQ          160(DI), R8
+	MOVQ          176(DI), R8
 	ADDQ          72(DI), R8
 	CMPQ          R8, 80(DI)
 	CMOVQGT       80(DI), R8
 	MOVQ          $+0, AX
 	CMPQ          R8, AX
 	CMOVQLT       AX, R8
-	MOVQ          R8, 168(DI)
+	MOVQ          R8, 184(DI)
 	MOVQ          24(DI), R8
-	ADDQ          160(DI), R8
+	ADDQ          176(DI), R8
 	CMPQ          R8, 80(DI)
 	CMOVQGT       80(DI), R8
 	MOVQ          $+0, AX
 	CMPQ          R8, AX
 	CMOVQLT       AX, R8
-	MOVQ          R8, 176(DI)
-	MOVQ          160(DI), R8
-	SHLQ          $+6, R8
-	ADDQ          144(DI), R8
-	MOVQ          R8, 184(DI)
-	MOVQ          168(DI), R8
-	SHLQ          $+6, R8
-	ADDQ          144(DI), R8
 	MOVQ          R8, 192(DI)
 	MOVQ          176(DI), R8
 	SHLQ          $+6, R8
-	ADDQ          144(DI), R8
+	ADDQ          152(DI), R8
 	MOVQ          R8, 200(DI)
-	MOVQ          160(DI), R8
-	ADDQ          16(DI), R8
-	MOVQ          R8, 208(DI)
 	MOVQ          184(DI), R8
+	SHLQ          $+6, R8
+	ADDQ          152(DI), R8
+	MOVQ          R8, 208(DI)
+	MOVQ          192(DI), R8
+	SHLQ          $+6, R8
+	ADDQ          152(DI), R8
+	MOVQ          R8, 216(DI)
+	MOVQ          176(DI), R8
+	ADDQ          16(DI), R8
+	MOVQ          R8, 224(DI)
+	MOVQ          176(DI), R8
+	SHLQ          $+2, R8
+	ADDQ          160(DI), R8
+	MOVQ          R8, 232(DI)
+	MOVQ          200(DI), R8
 	MOVQ          q+8(FP), AX
 	LEAQ          (AX)(R8*4), SI
-	MOVQ          192(DI), R8
+	MOVQ          208(DI), R8
 	MOVQ          k+16(FP), AX
 	LEAQ          (AX)(R8*4), R12
-	MOVQ          200(DI), R8
+	MOVQ          216(DI), R8
 	MOVQ          k+16(FP), AX
 	LEAQ          (AX)(R8*4), R13
-	MOVQ          184(DI), R8
-	MOVQ          dout+32(FP), AX
-	LEAQ          (AX)(R8*4), R14
-	MOVQ          192(DI), R8
-	MOVQ          v+40(FP), AX
-	LEAQ          (AX)(R8*4), R15
 	MOVQ          200(DI), R8
-	MOVQ          v+40(FP), AX
-	LEAQ          (AX)(R8*4), R8
-	MOVQ          R8, 216(DI)
+	MOVQ          dout+64(FP), AX
+	LEAQ          (AX)(R8*4), R14
+	MOVQ          208(DI), R8
+	MOVQ          v+72(FP), AX
+	LEAQ          (AX)(R8*4), R15
 	MOVQ          216(DI), R8
+	MOVQ          v+72(FP), AX
+	LEAQ          (AX)(R8*4), R8
+	MOVQ          R8, 240(DI)
+	MOVQ          240(DI), R8
 	VPXORD        Z31, Z31, Z31
 	VPXORD        Z27, Z27, Z27
 	VPXORD        Z26, Z26, Z26
@@ -22460,47 +23442,75 @@ loop3:
 	VMOVUPS       Z0, 3200(DI)
 	VMOVUPS       2240(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          160(DI), R8
+	MOVQ          176(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2304(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          208(DI), R8
+	MOVQ          224(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
+	MOVQ          232(DI), R8
+	MOVQ          largest_+40(FP), AX
+	VBROADCASTSS  (AX)(R8*4), X0
+	MOVQ          176(DI), R8
+	MOVQ          largest+32(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	MOVQ          232(DI), R8
+	MOVQ          norm_+56(FP), AX
+	VBROADCASTSS  (AX)(R8*4), X0
+	MOVQ          176(DI), R8
+	MOVQ          norm+48(FP), AX
+	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2368(DI), X0
-	MOVQ          160(DI), R8
-	MOVQ          ds+48(FP), AX
+	MOVQ          176(DI), R8
+	MOVQ          ds+80(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2432(DI), X0
-	MOVQ          208(DI), R8
-	MOVQ          ds+48(FP), AX
+	MOVQ          224(DI), R8
+	MOVQ          ds+80(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2496(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          160(DI), R8
+	MOVQ          176(DI), R8
 	ADDQ          96(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2560(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          96(DI), R8
-	ADDQ          208(DI), R8
+	ADDQ          224(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
+	MOVQ          232(DI), R8
+	ADDQ          $+1, R8
+	MOVQ          largest_+40(FP), AX
+	VBROADCASTSS  (AX)(R8*4), X0
+	MOVQ          16(DI), R8
+	ADDQ          176(DI), R8
+	MOVQ          largest+32(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	MOVQ          232(DI), R8
+	ADDQ          $+1, R8
+	MOVQ          norm_+56(FP), AX
+	VBROADCASTSS  (AX)(R8*4), X0
+	MOVQ          16(DI), R8
+	ADDQ          176(DI), R8
+	MOVQ          norm+48(FP), AX
+	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2624(DI), X0
-	MOVQ          160(DI), R8
+	MOVQ          176(DI), R8
 	ADDQ          96(DI), R8
-	MOVQ          ds+48(FP), AX
+	MOVQ          ds+80(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2688(DI), X0
 	MOVQ          96(DI), R8
-	ADDQ          208(DI), R8
-	MOVQ          ds+48(FP), AX
+	ADDQ          224(DI), R8
+	MOVQ          ds+80(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2752(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          160(DI), R8
+	MOVQ          176(DI), R8
 	MOVQ          96(DI), R9
 	SHLQ          $+1, R9
 	ADDQ          R9, R8
@@ -22510,25 +23520,43 @@ loop3:
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          96(DI), R8
 	SHLQ          $+1, R8
-	ADDQ          208(DI), R8
+	ADDQ          224(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
+	MOVQ          232(DI), R8
+	ADDQ          $+2, R8
+	MOVQ          largest_+40(FP), AX
+	VBROADCASTSS  (AX)(R8*4), X0
+	MOVQ          16(DI), R8
+	SHLQ          $+1, R8
+	ADDQ          176(DI), R8
+	MOVQ          largest+32(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	MOVQ          232(DI), R8
+	ADDQ          $+2, R8
+	MOVQ          norm_+56(FP), AX
+	VBROADCASTSS  (AX)(R8*4), X0
+	MOVQ          16(DI), R8
+	SHLQ          $+1, R8
+	ADDQ          176(DI), R8
+	MOVQ          norm+48(FP), AX
+	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2880(DI), X0
-	MOVQ          160(DI), R8
+	MOVQ          176(DI), R8
 	MOVQ          96(DI), R9
 	SHLQ          $+1, R9
 	ADDQ          R9, R8
-	MOVQ          ds+48(FP), AX
+	MOVQ          ds+80(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2944(DI), X0
 	MOVQ          96(DI), R8
 	SHLQ          $+1, R8
-	ADDQ          208(DI), R8
-	MOVQ          ds+48(FP), AX
+	ADDQ          224(DI), R8
+	MOVQ          ds+80(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       3008(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          160(DI), R8
+	MOVQ          176(DI), R8
 	MOVQ          96(DI), R9
 	IMULQ         $+3, R9
 	ADDQ          R9, R8
@@ -22538,53 +23566,71 @@ loop3:
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          96(DI), R8
 	IMULQ         $+3, R8
-	ADDQ          208(DI), R8
+	ADDQ          224(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
+	MOVQ          232(DI), R8
+	ADDQ          $+3, R8
+	MOVQ          largest_+40(FP), AX
+	VBROADCASTSS  (AX)(R8*4), X0
+	MOVQ          16(DI), R8
+	IMULQ         $+3, R8
+	ADDQ          176(DI), R8
+	MOVQ          largest+32(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	MOVQ          232(DI), R8
+	ADDQ          $+3, R8
+	MOVQ          norm_+56(FP), AX
+	VBROADCASTSS  (AX)(R8*4), X0
+	MOVQ          16(DI), R8
+	IMULQ         $+3, R8
+	ADDQ          176(DI), R8
+	MOVQ          norm+48(FP), AX
+	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       3136(DI), X0
-	MOVQ          160(DI), R8
+	MOVQ          176(DI), R8
 	MOVQ          96(DI), R9
 	IMULQ         $+3, R9
 	ADDQ          R9, R8
-	MOVQ          ds+48(FP), AX
+	MOVQ          ds+80(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       3200(DI), X0
 	MOVQ          96(DI), R8
 	IMULQ         $+3, R8
-	ADDQ          208(DI), R8
-	MOVQ          ds+48(FP), AX
+	ADDQ          224(DI), R8
+	MOVQ          ds+80(FP), AX
 	VMOVD         X0, (AX)(R8*4)
-	MOVQ          160(DI), AX
+	MOVQ          176(DI), AX
 	INCQ          AX
-	MOVQ          AX, 160(DI)
-	CMPQ          AX, 152(DI)
+	MOVQ          AX, 176(DI)
+	CMPQ          AX, 168(DI)
 	JLT           loop3
 
 end4:
 	MOVQ 64(DI), R8
-	MOVQ 136(DI), R9
+	MOVQ 144(DI), R9
 	MOVL R9, R9
 	ADDL R9, R8
-	MOVQ R8, 152(DI)
-	MOVQ $+0, R8
 	MOVQ R8, 168(DI)
+	MOVQ $+0, R8
+	MOVQ R8, 184(DI)
 	MOVQ $+4, R8
-	MOVQ R8, 160(DI)
-	MOVQ 168(DI), AX
-	CMPQ AX, 160(DI)
+	MOVQ R8, 176(DI)
+	MOVQ 184(DI), AX
+	CMPQ AX, 176(DI)
 	JGE  end6
 
 loop5:
 	MOVQ         16(DI), R8
-	MOVQ         R8, 184(DI)
-	MOVQ         168(DI), R8
-	IMULQ        104(DI), R8
+	MOVQ         R8, 200(DI)
+	MOVQ         184(DI), R8
+	IMULQ        112(DI), R8
 	MOVQ         R8, AX
 	ANDQ         $+3, AX
-	MOVQ         AX, 200(DI)
+	MOVQ         AX, 216(DI)
 	SHRQ         $+2, R8
-	MOVQ         R8, 192(DI)
-	MOVQ         152(DI), R8
+	MOVQ         R8, 208(DI)
+	MOVQ         168(DI), R8
 	MOVL         48(DI), AX
 	MOVL         $0xcd9e8d57, CX
 	MULL         CX
@@ -22603,15 +23649,15 @@ loop5:
 	MOVQ         DX, 2368(DI)
 	XORL         2088(DI), AX
 	MOVQ         AX, 2432(DI)
-	VPBROADCASTD 192(DI), Z14
+	VPBROADCASTD 208(DI), Z14
 	VPADDD       vectorWideVectors<>+64(SB), Z14, Z14
-	MOVQ         200(DI), AX
-	ADDQ         AX, 184(DI)
-	MOVQ         bits+72(FP), SI
+	MOVQ         216(DI), AX
+	ADDQ         AX, 200(DI)
+	MOVQ         bits+88(FP), SI
 	NEGQ         AX
 	LEAQ         (SI)(AX*4), SI
 	NOTQ         AX
-	MOVQ         AX, 176(DI)
+	MOVQ         AX, 192(DI)
 	XORL         BX, BX
 
 words7:
@@ -22740,41 +23786,41 @@ words7:
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 176(DI), Z0, K7
-	VPCMPD.BCST     $+1, 184(DI), Z0, K7, K6
+	VPCMPD.BCST     $+6, 192(DI), Z0, K7
+	VPCMPD.BCST     $+1, 200(DI), Z0, K7, K6
 	VMOVUPS         Z10, K6, (SI)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 176(DI), Z0, K7
-	VPCMPD.BCST     $+1, 184(DI), Z0, K7, K6
+	VPCMPD.BCST     $+6, 192(DI), Z0, K7
+	VPCMPD.BCST     $+1, 200(DI), Z0, K7, K6
 	VMOVUPS         Z11, K6, 64(SI)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 176(DI), Z0, K7
-	VPCMPD.BCST     $+1, 184(DI), Z0, K7, K6
+	VPCMPD.BCST     $+6, 192(DI), Z0, K7
+	VPCMPD.BCST     $+1, 200(DI), Z0, K7, K6
 	VMOVUPS         Z12, K6, 128(SI)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 176(DI), Z0, K7
-	VPCMPD.BCST     $+1, 184(DI), Z0, K7, K6
+	VPCMPD.BCST     $+6, 192(DI), Z0, K7
+	VPCMPD.BCST     $+1, 200(DI), Z0, K7, K6
 	VMOVUPS         Z13, K6, 192(SI)(BX*4)
 	ADDQ            $+64, BX
-	CMPQ            BX, 184(DI)
+	CMPQ            BX, 200(DI)
 	JLT             words7
 	MOVQ            16(DI), R8
-	MOVQ            R8, 184(DI)
-	MOVQ            168(DI), R8
-	IMULQ           104(DI), R8
-	ADDQ            112(DI), R8
+	MOVQ            R8, 200(DI)
+	MOVQ            184(DI), R8
+	IMULQ           112(DI), R8
+	ADDQ            120(DI), R8
 	MOVQ            R8, AX
 	ANDQ            $+3, AX
-	MOVQ            AX, 200(DI)
+	MOVQ            AX, 216(DI)
 	SHRQ            $+2, R8
-	MOVQ            R8, 192(DI)
-	MOVQ            152(DI), R8
+	MOVQ            R8, 208(DI)
+	MOVQ            168(DI), R8
 	MOVL            48(DI), AX
 	MOVL            $0xcd9e8d57, CX
 	MULL            CX
@@ -22793,15 +23839,15 @@ words7:
 	MOVQ            DX, 2368(DI)
 	XORL            2088(DI), AX
 	MOVQ            AX, 2432(DI)
-	VPBROADCASTD    192(DI), Z14
+	VPBROADCASTD    208(DI), Z14
 	VPADDD          vectorWideVectors<>+64(SB), Z14, Z14
-	MOVQ            200(DI), AX
-	ADDQ            AX, 184(DI)
-	MOVQ            bits2+88(FP), SI
+	MOVQ            216(DI), AX
+	ADDQ            AX, 200(DI)
+	MOVQ            bits2+104(FP), SI
 	NEGQ            AX
 	LEAQ            (SI)(AX*4), SI
 	NOTQ            AX
-	MOVQ            AX, 176(DI)
+	MOVQ            AX, 192(DI)
 	XORL            BX, BX
 
 words8:
@@ -22930,43 +23976,51 @@ words8:
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 176(DI), Z0, K7
-	VPCMPD.BCST     $+1, 184(DI), Z0, K7, K6
+	VPCMPD.BCST     $+6, 192(DI), Z0, K7
+	VPCMPD.BCST     $+1, 200(DI), Z0, K7, K6
 	VMOVUPS         Z10, K6, (SI)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 176(DI), Z0, K7
-	VPCMPD.BCST     $+1, 184(DI), Z0, K7, K6
+	VPCMPD.BCST     $+6, 192(DI), Z0, K7
+	VPCMPD.BCST     $+1, 200(DI), Z0, K7, K6
 	VMOVUPS         Z11, K6, 64(SI)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 176(DI), Z0, K7
-	VPCMPD.BCST     $+1, 184(DI), Z0, K7, K6
+	VPCMPD.BCST     $+6, 192(DI), Z0, K7
+	VPCMPD.BCST     $+1, 200(DI), Z0, K7, K6
 	VMOVUPS         Z12, K6, 128(SI)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 176(DI), Z0, K7
-	VPCMPD.BCST     $+1, 184(DI), Z0, K7, K6
+	VPCMPD.BCST     $+6, 192(DI), Z0, K7
+	VPCMPD.BCST     $+1, 200(DI), Z0, K7, K6
 	VMOVUPS         Z13, K6, 192(SI)(BX*4)
 	ADDQ            $+64, BX
-	CMPQ            BX, 184(DI)
+	CMPQ            BX, 200(DI)
 	JLT             words8
 	MOVQ            16(DI), R8
-	MOVQ            R8, 176(DI)
-	MOVQ            168(DI), R8
+	MOVQ            R8, 192(DI)
+	MOVQ            184(DI), R8
 	IMULQ           96(DI), R8
 	MOVQ            p+24(FP), AX
 	LEAQ            (AX)(R8*4), SI
-	MOVQ            bits+72(FP), R12
-	MOVQ            168(DI), R8
-	IMULQ           96(DI), R8
-	MOVQ            ds+48(FP), AX
+	MOVQ            184(DI), R8
+	IMULQ           16(DI), R8
+	MOVQ            largest+32(FP), AX
+	LEAQ            (AX)(R8*4), R12
+	MOVQ            184(DI), R8
+	IMULQ           16(DI), R8
+	MOVQ            norm+48(FP), AX
 	LEAQ            (AX)(R8*4), R13
+	MOVQ            bits+88(FP), R14
+	MOVQ            184(DI), R8
+	IMULQ           96(DI), R8
+	MOVQ            ds+80(FP), AX
+	LEAQ            (AX)(R8*4), R15
 	XORL            BX, BX
-	MOVQ            176(DI), DX
+	MOVQ            192(DI), DX
 	SUBQ            $+16, DX
 	JLT             tail9
 
@@ -22981,19 +24035,47 @@ loop10:
 	KANDW        K2, K1, K1
 	VPBROADCASTD vectorWords<>+140(SB), Z0
 	VBLENDMPS    (SI)(BX*4), Z0, K1, Z0
+	VSUBPS       (R12)(BX*4), Z0, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z2
+	VMINPS       Z0, Z2, Z0
+	VPBROADCASTD vectorWords<>+16(SB), Z2
+	VMAXPS       Z0, Z2, Z0
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z2
+	VADDPS.BCST  vectorWords<>+24(SB), Z2, Z2
+	VSUBPS.BCST  vectorWords<>+24(SB), Z2, Z3
+	VMULPS.BCST  vectorWords<>+28(SB), Z3, Z4
+	VSUBPS       Z4, Z0, Z0
+	VMULPS.BCST  vectorWords<>+32(SB), Z3, Z3
+	VSUBPS       Z3, Z0, Z0
+	VMULPS       Z0, Z0, Z3
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z4
+	VADDPS.BCST  vectorWords<>+40(SB), Z4, Z4
+	VMULPS       Z0, Z4, Z4
+	VADDPS.BCST  vectorWords<>+44(SB), Z4, Z4
+	VMULPS       Z0, Z4, Z4
+	VADDPS.BCST  vectorWords<>+48(SB), Z4, Z4
+	VMULPS       Z0, Z4, Z4
+	VADDPS.BCST  vectorWords<>+52(SB), Z4, Z4
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z2, Z2
+	VPSLLD       $+23, Z2, Z2
+	VMULPS       Z2, Z0, Z0
+	VMULPS       (R13)(BX*4), Z0, Z0
 	VMOVUPS      Z0, (SI)(BX*4)
-	VMOVUPS      (R13)(BX*4), Z0
+	VMOVUPS      (R15)(BX*4), Z0
 	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS      (R12)(BX*4), Z2
+	VMOVUPS      (R14)(BX*4), Z2
 	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z2, K1
 	VMOVUPS.Z    Z0, K1, Z0
-	VMOVUPS      Z0, (R13)(BX*4)
+	VMOVUPS      Z0, (R15)(BX*4)
 	ADDQ         $+16, BX
 	CMPQ         BX, DX
 	JLE          loop10
 
 tail9:
-	MOVQ         176(DI), CX
+	MOVQ         192(DI), CX
 	SUBQ         BX, CX
 	JLE          end11
 	MOVL         $-1, AX
@@ -23010,56 +24092,8 @@ tail9:
 	VPBROADCASTD vectorWords<>+140(SB), Z0
 	VMOVUPS.Z    (SI)(BX*4), K7, Z2
 	VBLENDMPS    Z2, Z0, K1, Z0
-	VMOVUPS      Z0, K7, (SI)(BX*4)
-	VMOVUPS.Z    (R13)(BX*4), K7, Z0
-	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z0
 	VMOVUPS.Z    (R12)(BX*4), K7, Z2
-	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z2, K1
-	VMOVUPS.Z    Z0, K1, Z0
-	VMOVUPS      Z0, K7, (R13)(BX*4)
-
-end11:
-	MOVQ  16(DI), R8
-	MOVQ  R8, 176(DI)
-	MOVQ  168(DI), R8
-	IMULQ 96(DI), R8
-	ADDQ  16(DI), R8
-	MOVQ  p+24(FP), AX
-	LEAQ  (AX)(R8*4), SI
-	MOVQ  168(DI), R8
-	IMULQ 96(DI), R8
-	MOVQ  p+24(FP), AX
-	LEAQ  (AX)(R8*4), R12
-	MOVQ  largest+56(FP), R13
-	MOVQ  bits2+88(FP), R14
-	MOVQ  168(DI), R8
-	IMULQ 96(DI), R8
-	ADDQ  16(DI), R8
-	MOVQ  ds+48(FP), AX
-	LEAQ  (AX)(R8*4), R15
-	XORL  BX, BX
-	MOVQ  176(DI), DX
-	SUBQ  $+16, DX
-	JLT   tail12
-
-loop13:
-	LEAQ         (BX), AX
-	VPBROADCASTD AX, Z0
-	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
-	VPADDD.BCST  24(DI), Z0, Z0
-	VPXORD       Z1, Z1, Z1
-	VPCMPD       $+2, Z0, Z1, K1
-	VPCMPD.BCST  $+1, 16(DI), Z0, K2
-	KANDW        K2, K1, K1
-	VPBROADCASTD vectorWords<>+140(SB), Z0
-	VBLENDMPS    (SI)(BX*4), Z0, K1, Z2
-	VMOVUPS      Z2, (SI)(BX*4)
-	VMOVUPS      (R12)(BX*4), Z3
-	VMAXPS       Z2, Z3, Z2
-	VCMPPS       $+4, Z0, Z2, K1
-	VMOVUPS.Z    Z2, K1, Z0
-	VMOVUPS      Z0, (R13)(BX*4)
-	VSUBPS       Z0, Z3, Z0
+	VSUBPS       Z2, Z0, Z0
 	VPBROADCASTD vectorWords<>+12(SB), Z2
 	VMINPS       Z0, Z2, Z0
 	VPBROADCASTD vectorWords<>+16(SB), Z2
@@ -23086,19 +24120,138 @@ loop13:
 	VPADDD.BCST  vectorWords<>+60(SB), Z2, Z2
 	VPSLLD       $+23, Z2, Z2
 	VMULPS       Z2, Z0, Z0
-	VMOVUPS      Z0, (R12)(BX*4)
-	VMOVUPS      (R15)(BX*4), Z0
+	VMOVUPS.Z    (R13)(BX*4), K7, Z2
+	VMULPS       Z2, Z0, Z0
+	VMOVUPS      Z0, K7, (SI)(BX*4)
+	VMOVUPS.Z    (R15)(BX*4), K7, Z0
 	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS      (R14)(BX*4), Z2
+	VMOVUPS.Z    (R14)(BX*4), K7, Z2
 	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z2, K1
 	VMOVUPS.Z    Z0, K1, Z0
-	VMOVUPS      Z0, (R15)(BX*4)
+	VMOVUPS      Z0, K7, (R15)(BX*4)
+
+end11:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 192(DI)
+	MOVQ  184(DI), R8
+	IMULQ 96(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  184(DI), R8
+	IMULQ 16(DI), R8
+	MOVQ  largest+32(FP), AX
+	LEAQ  (AX)(R8*4), R12
+	MOVQ  184(DI), R8
+	IMULQ 16(DI), R8
+	MOVQ  norm+48(FP), AX
+	LEAQ  (AX)(R8*4), R13
+	MOVQ  bits+88(FP), R14
+	MOVQ  184(DI), R8
+	IMULQ 96(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R15
+	MOVQ  184(DI), R8
+	IMULQ 96(DI), R8
+	MOVQ  weight+96(FP), AX
+	LEAQ  (AX)(R8*4), R8
+	MOVQ  R8, 200(DI)
+	MOVQ  $+0, R8
+	MOVQ  bits2+104(FP), AX
+	LEAQ  (AX)(R8*4), R8
+	MOVQ  R8, 208(DI)
+	MOVQ  184(DI), R8
+	IMULQ 96(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  ds+80(FP), AX
+	LEAQ  (AX)(R8*4), R8
+	MOVQ  R8, 216(DI)
+	MOVQ  184(DI), R8
+	IMULQ 96(DI), R8
+	MOVQ  ds+80(FP), AX
+	LEAQ  (AX)(R8*4), R8
+	MOVQ  R8, 224(DI)
+	MOVQ  $+0, R8
+	MOVQ  delta+112(FP), AX
+	LEAQ  (AX)(R8*4), R8
+	MOVQ  R8, 232(DI)
+	MOVQ  200(DI), R8
+	MOVQ  208(DI), R9
+	MOVQ  216(DI), R10
+	MOVQ  224(DI), R11
+	XORL  BX, BX
+	MOVQ  192(DI), DX
+	SUBQ  $+16, DX
+	JLT   tail12
+
+loop13:
+	LEAQ         (BX), AX
+	VPBROADCASTD AX, Z0
+	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
+	VPADDD.BCST  24(DI), Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPCMPD       $+2, Z0, Z1, K1
+	VPCMPD.BCST  $+1, 16(DI), Z0, K2
+	KANDW        K2, K1, K1
+	VPBROADCASTD vectorWords<>+140(SB), Z0
+	VBLENDMPS    (SI)(BX*4), Z0, K1, Z0
+	VSUBPS       (R12)(BX*4), Z0, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z2
+	VMINPS       Z0, Z2, Z0
+	VPBROADCASTD vectorWords<>+16(SB), Z2
+	VMAXPS       Z0, Z2, Z0
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z2
+	VADDPS.BCST  vectorWords<>+24(SB), Z2, Z2
+	VSUBPS.BCST  vectorWords<>+24(SB), Z2, Z3
+	VMULPS.BCST  vectorWords<>+28(SB), Z3, Z4
+	VSUBPS       Z4, Z0, Z0
+	VMULPS.BCST  vectorWords<>+32(SB), Z3, Z3
+	VSUBPS       Z3, Z0, Z0
+	VMULPS       Z0, Z0, Z3
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z4
+	VADDPS.BCST  vectorWords<>+40(SB), Z4, Z4
+	VMULPS       Z0, Z4, Z4
+	VADDPS.BCST  vectorWords<>+44(SB), Z4, Z4
+	VMULPS       Z0, Z4, Z4
+	VADDPS.BCST  vectorWords<>+48(SB), Z4, Z4
+	VMULPS       Z0, Z4, Z4
+	VADDPS.BCST  vectorWords<>+52(SB), Z4, Z4
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z2, Z2
+	VPSLLD       $+23, Z2, Z2
+	VMULPS       Z2, Z0, Z0
+	VMULPS       (R13)(BX*4), Z0, Z0
+	VMOVUPS      Z0, (SI)(BX*4)
+	VMOVUPS      (R15)(BX*4), Z2
+	VMULPS.BCST  vectorWords<>+128(SB), Z2, Z3
+	VMOVUPS      (R14)(BX*4), Z4
+	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z4, K1
+	VMOVUPS.Z    Z3, K1, Z3
+	VMOVUPS      Z3, (R8)(BX*4)
+	VMOVUPS      (R10)(BX*4), Z3
+	VMULPS.BCST  vectorWords<>+128(SB), Z3, Z3
+	VMOVUPS      (R9)(BX*4), Z4
+	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z4, K1
+	VMOVUPS.Z    Z3, K1, Z1
+	VMOVUPS      Z1, (R10)(BX*4)
+	VMOVUPS      (R11)(BX*4), Z3
+	VMULPS       Z3, Z2, Z4
+	VMULPS       Z1, Z0, Z0
+	VADDPS       Z0, Z4, Z0
+	MOVQ         232(DI), AX
+	VMOVUPS      Z0, (AX)(BX*4)
+	VSUBPS       Z0, Z3, Z0
+	VMULPS       Z0, Z2, Z0
+	VMULPS.BCST  vectorWords<>+136(SB), Z0, Z0
+	VMOVUPS      Z0, (R11)(BX*4)
 	ADDQ         $+16, BX
 	CMPQ         BX, DX
 	JLE          loop13
 
 tail12:
-	MOVQ         176(DI), CX
+	MOVQ         192(DI), CX
 	SUBQ         BX, CX
 	JLE          end14
 	MOVL         $-1, AX
@@ -23114,14 +24267,9 @@ tail12:
 	KANDW        K2, K1, K1
 	VPBROADCASTD vectorWords<>+140(SB), Z0
 	VMOVUPS.Z    (SI)(BX*4), K7, Z2
-	VBLENDMPS    Z2, Z0, K1, Z2
-	VMOVUPS      Z2, K7, (SI)(BX*4)
-	VMOVUPS.Z    (R12)(BX*4), K7, Z3
-	VMAXPS       Z2, Z3, Z2
-	VCMPPS       $+4, Z0, Z2, K1
-	VMOVUPS.Z    Z2, K1, Z0
-	VMOVUPS      Z0, K7, (R13)(BX*4)
-	VSUBPS       Z0, Z3, Z0
+	VBLENDMPS    Z2, Z0, K1, Z0
+	VMOVUPS.Z    (R12)(BX*4), K7, Z2
+	VSUBPS       Z2, Z0, Z0
 	VPBROADCASTD vectorWords<>+12(SB), Z2
 	VMINPS       Z0, Z2, Z0
 	VPBROADCASTD vectorWords<>+16(SB), Z2
@@ -23148,243 +24296,58 @@ tail12:
 	VPADDD.BCST  vectorWords<>+60(SB), Z2, Z2
 	VPSLLD       $+23, Z2, Z2
 	VMULPS       Z2, Z0, Z0
-	VMOVUPS      Z0, K7, (R12)(BX*4)
-	VMOVUPS.Z    (R15)(BX*4), K7, Z0
-	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS.Z    (R14)(BX*4), K7, Z2
-	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z2, K1
-	VMOVUPS.Z    Z0, K1, Z0
-	VMOVUPS      Z0, K7, (R15)(BX*4)
+	VMOVUPS.Z    (R13)(BX*4), K7, Z2
+	VMULPS       Z2, Z0, Z0
+	VMOVUPS      Z0, K7, (SI)(BX*4)
+	VMOVUPS.Z    (R15)(BX*4), K7, Z2
+	VMULPS.BCST  vectorWords<>+128(SB), Z2, Z3
+	VMOVUPS.Z    (R14)(BX*4), K7, Z4
+	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z4, K1
+	VMOVUPS.Z    Z3, K1, Z3
+	VMOVUPS      Z3, K7, (R8)(BX*4)
+	VMOVUPS.Z    (R10)(BX*4), K7, Z3
+	VMULPS.BCST  vectorWords<>+128(SB), Z3, Z3
+	VMOVUPS.Z    (R9)(BX*4), K7, Z4
+	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z4, K1
+	VMOVUPS.Z    Z3, K1, Z1
+	VMOVUPS      Z1, K7, (R10)(BX*4)
+	VMOVUPS.Z    (R11)(BX*4), K7, Z3
+	VMULPS       Z3, Z2, Z4
+	VMULPS       Z1, Z0, Z0
+	VADDPS       Z0, Z4, Z0
+	MOVQ         232(DI), AX
+	VMOVUPS      Z0, K7, (AX)(BX*4)
+	VSUBPS       Z0, Z3, Z0
+	VMULPS       Z0, Z2, Z0
+	VMULPS.BCST  vectorWords<>+136(SB), Z0, Z0
+	VMOVUPS      Z0, K7, (R11)(BX*4)
 
 end14:
 	MOVQ  16(DI), R8
-	MOVQ  R8, 176(DI)
-	MOVQ  168(DI), R8
-	IMULQ 96(DI), R8
-	ADDQ  16(DI), R8
-	MOVQ  p+24(FP), AX
-	LEAQ  (AX)(R8*4), SI
-	MOVQ  largest+56(FP), R12
-	MOVQ  168(DI), R8
-	IMULQ 96(DI), R8
-	MOVQ  p+24(FP), AX
-	LEAQ  (AX)(R8*4), R13
-	MOVQ  norm+64(FP), R14
-	XORL  BX, BX
-	MOVQ  176(DI), DX
-	SUBQ  $+16, DX
-	JLT   tail15
-
-loop16:
-	VMOVUPS      (SI)(BX*4), Z0
-	VSUBPS       (R12)(BX*4), Z0, Z0
-	VPBROADCASTD vectorWords<>+12(SB), Z1
-	VMINPS       Z0, Z1, Z0
-	VPBROADCASTD vectorWords<>+16(SB), Z1
-	VMAXPS       Z0, Z1, Z0
-	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z2
-	VMULPS.BCST  vectorWords<>+28(SB), Z2, Z3
-	VSUBPS       Z3, Z0, Z0
-	VMULPS.BCST  vectorWords<>+32(SB), Z2, Z2
-	VSUBPS       Z2, Z0, Z0
-	VMULPS       Z0, Z0, Z2
-	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z3
-	VADDPS.BCST  vectorWords<>+40(SB), Z3, Z3
-	VMULPS       Z0, Z3, Z3
-	VADDPS.BCST  vectorWords<>+44(SB), Z3, Z3
-	VMULPS       Z0, Z3, Z3
-	VADDPS.BCST  vectorWords<>+48(SB), Z3, Z3
-	VMULPS       Z0, Z3, Z3
-	VADDPS.BCST  vectorWords<>+52(SB), Z3, Z3
-	VMULPS       Z3, Z2, Z2
-	VADDPS       Z2, Z0, Z0
-	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
-	VPSLLD       $+23, Z1, Z1
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, (SI)(BX*4)
-	VMOVUPS      (R13)(BX*4), Z1
-	VADDPS       Z0, Z1, Z0
-	VPXORD       Z2, Z2, Z2
-	VCMPPS       $+1, Z0, Z2, K1
-	VPBROADCASTD vectorWords<>+56(SB), Z3
-	VDIVPS       Z0, Z3, Z0
-	VMOVUPS.Z    Z0, K1, Z0
-	VMOVUPS      Z0, (R14)(BX*4)
-	VMULPS       Z0, Z1, Z0
-	VMOVUPS      Z0, (R13)(BX*4)
-	ADDQ         $+16, BX
-	CMPQ         BX, DX
-	JLE          loop16
-
-tail15:
-	MOVQ         176(DI), CX
-	SUBQ         BX, CX
-	JLE          end17
-	MOVL         $-1, AX
-	BZHIL        CX, AX, AX
-	KMOVW        AX, K7
-	VMOVUPS.Z    (SI)(BX*4), K7, Z0
-	VMOVUPS.Z    (R12)(BX*4), K7, Z1
-	VSUBPS       Z1, Z0, Z0
-	VPBROADCASTD vectorWords<>+12(SB), Z1
-	VMINPS       Z0, Z1, Z0
-	VPBROADCASTD vectorWords<>+16(SB), Z1
-	VMAXPS       Z0, Z1, Z0
-	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z2
-	VMULPS.BCST  vectorWords<>+28(SB), Z2, Z3
-	VSUBPS       Z3, Z0, Z0
-	VMULPS.BCST  vectorWords<>+32(SB), Z2, Z2
-	VSUBPS       Z2, Z0, Z0
-	VMULPS       Z0, Z0, Z2
-	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z3
-	VADDPS.BCST  vectorWords<>+40(SB), Z3, Z3
-	VMULPS       Z0, Z3, Z3
-	VADDPS.BCST  vectorWords<>+44(SB), Z3, Z3
-	VMULPS       Z0, Z3, Z3
-	VADDPS.BCST  vectorWords<>+48(SB), Z3, Z3
-	VMULPS       Z0, Z3, Z3
-	VADDPS.BCST  vectorWords<>+52(SB), Z3, Z3
-	VMULPS       Z3, Z2, Z2
-	VADDPS       Z2, Z0, Z0
-	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
-	VPSLLD       $+23, Z1, Z1
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, K7, (SI)(BX*4)
-	VMOVUPS.Z    (R13)(BX*4), K7, Z1
-	VADDPS       Z0, Z1, Z0
-	VPXORD       Z2, Z2, Z2
-	VCMPPS       $+1, Z0, Z2, K1
-	VPBROADCASTD vectorWords<>+56(SB), Z3
-	VDIVPS       Z0, Z3, Z0
-	VMOVUPS.Z    Z0, K1, Z0
-	VMOVUPS      Z0, K7, (R14)(BX*4)
-	VMULPS       Z0, Z1, Z0
-	VMOVUPS      Z0, K7, (R13)(BX*4)
-
-end17:
-	MOVQ  16(DI), R8
-	MOVQ  R8, 176(DI)
-	MOVQ  168(DI), R8
-	IMULQ 96(DI), R8
-	ADDQ  16(DI), R8
-	MOVQ  p+24(FP), AX
-	LEAQ  (AX)(R8*4), SI
-	MOVQ  norm+64(FP), R12
-	MOVQ  bits+72(FP), R13
-	MOVQ  168(DI), R8
-	IMULQ 96(DI), R8
-	MOVQ  p+24(FP), AX
-	LEAQ  (AX)(R8*4), R14
-	MOVQ  168(DI), R8
-	IMULQ 96(DI), R8
-	MOVQ  weight+80(FP), AX
-	LEAQ  (AX)(R8*4), R15
-	MOVQ  168(DI), R8
-	IMULQ 96(DI), R8
-	MOVQ  ds+48(FP), AX
-	LEAQ  (AX)(R8*4), R8
-	MOVQ  R8, 184(DI)
-	MOVQ  168(DI), R8
-	IMULQ 96(DI), R8
-	ADDQ  16(DI), R8
-	MOVQ  ds+48(FP), AX
-	LEAQ  (AX)(R8*4), R8
 	MOVQ  R8, 192(DI)
-	MOVQ  $+0, R8
-	MOVQ  delta+96(FP), AX
-	LEAQ  (AX)(R8*4), R8
-	MOVQ  R8, 200(DI)
+	MOVQ  bits2+104(FP), SI
 	MOVQ  184(DI), R8
-	MOVQ  192(DI), R9
-	MOVQ  200(DI), R10
-	XORL  BX, BX
-	MOVQ  176(DI), DX
-	SUBQ  $+16, DX
-	JLT   tail18
-
-loop19:
-	VMOVUPS      (SI)(BX*4), Z0
-	VMULPS       (R12)(BX*4), Z0, Z0
-	VMOVUPS      Z0, (SI)(BX*4)
-	VMOVUPS      (R14)(BX*4), Z1
-	VMULPS.BCST  vectorWords<>+128(SB), Z1, Z2
-	VMOVUPS      (R13)(BX*4), Z3
-	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z3, K1
-	VMOVUPS.Z    Z2, K1, Z2
-	VMOVUPS      Z2, (R15)(BX*4)
-	VMOVUPS      (R8)(BX*4), Z2
-	VMULPS       Z2, Z1, Z3
-	VMULPS       (R9)(BX*4), Z0, Z0
-	VADDPS       Z0, Z3, Z0
-	VMOVUPS      Z0, (R10)(BX*4)
-	VSUBPS       Z0, Z2, Z0
-	VMULPS       Z0, Z1, Z0
-	VMULPS.BCST  vectorWords<>+136(SB), Z0, Z0
-	VMOVUPS      Z0, (R8)(BX*4)
-	ADDQ         $+16, BX
-	CMPQ         BX, DX
-	JLE          loop19
-
-tail18:
-	MOVQ         176(DI), CX
-	SUBQ         BX, CX
-	JLE          end20
-	MOVL         $-1, AX
-	BZHIL        CX, AX, AX
-	KMOVW        AX, K7
-	VMOVUPS.Z    (SI)(BX*4), K7, Z0
-	VMOVUPS.Z    (R12)(BX*4), K7, Z1
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, K7, (SI)(BX*4)
-	VMOVUPS.Z    (R14)(BX*4), K7, Z1
-	VMULPS.BCST  vectorWords<>+128(SB), Z1, Z2
-	VMOVUPS.Z    (R13)(BX*4), K7, Z3
-	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z3, K1
-	VMOVUPS.Z    Z2, K1, Z2
-	VMOVUPS      Z2, K7, (R15)(BX*4)
-	VMOVUPS.Z    (R8)(BX*4), K7, Z2
-	VMULPS       Z2, Z1, Z3
-	VMOVUPS.Z    (R9)(BX*4), K7, Z4
-	VMULPS       Z4, Z0, Z0
-	VADDPS       Z0, Z3, Z0
-	VMOVUPS      Z0, K7, (R10)(BX*4)
-	VSUBPS       Z0, Z2, Z0
-	VMULPS       Z0, Z1, Z0
-	VMULPS.BCST  vectorWords<>+136(SB), Z0, Z0
-	VMOVUPS      Z0, K7, (R8)(BX*4)
-
-end20:
-	MOVQ  16(DI), R8
-	MOVQ  R8, 176(DI)
-	MOVQ  bits2+88(FP), SI
-	MOVQ  168(DI), R8
 	IMULQ 96(DI), R8
 	ADDQ  16(DI), R8
 	MOVQ  p+24(FP), AX
 	LEAQ  (AX)(R8*4), R12
-	MOVQ  168(DI), R8
+	MOVQ  184(DI), R8
 	IMULQ 96(DI), R8
 	ADDQ  16(DI), R8
-	MOVQ  weight+80(FP), AX
+	MOVQ  weight+96(FP), AX
 	LEAQ  (AX)(R8*4), R13
-	MOVQ  168(DI), R8
+	MOVQ  184(DI), R8
 	IMULQ 96(DI), R8
 	ADDQ  16(DI), R8
-	MOVQ  ds+48(FP), AX
+	MOVQ  ds+80(FP), AX
 	LEAQ  (AX)(R8*4), R14
-	MOVQ  delta+96(FP), R15
+	MOVQ  delta+112(FP), R15
 	XORL  BX, BX
-	MOVQ  176(DI), DX
+	MOVQ  192(DI), DX
 	SUBQ  $+16, DX
-	JLT   tail21
+	JLT   tail15
 
-loop22:
+loop16:
 	VMOVUPS      (R12)(BX*4), Z0
 	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z1
 	VMOVUPS      (SI)(BX*4), Z2
@@ -23398,12 +24361,12 @@ loop22:
 	VMOVUPS      Z0, (R14)(BX*4)
 	ADDQ         $+16, BX
 	CMPQ         BX, DX
-	JLE          loop22
+	JLE          loop16
 
-tail21:
-	MOVQ         176(DI), CX
+tail15:
+	MOVQ         192(DI), CX
 	SUBQ         BX, CX
-	JLE          end23
+	JLE          end17
 	MOVL         $-1, AX
 	BZHIL        CX, AX, AX
 	KMOVW        AX, K7
@@ -23420,352 +24383,352 @@ tail21:
 	VMULPS.BCST  vectorWords<>+136(SB), Z0, Z0
 	VMOVUPS      Z0, K7, (R14)(BX*4)
 
-end23:
-	MOVQ 168(DI), AX
+end17:
+	MOVQ 184(DI), AX
 	INCQ AX
-	MOVQ AX, 168(DI)
-	CMPQ AX, 160(DI)
+	MOVQ AX, 184(DI)
+	CMPQ AX, 176(DI)
 	JLT  loop5
 
 end6:
 	MOVQ $+0, R8
-	MOVQ R8, 168(DI)
+	MOVQ R8, 184(DI)
 	MOVQ 16(DI), R8
-	MOVQ R8, 160(DI)
-	MOVQ 168(DI), AX
-	CMPQ AX, 160(DI)
-	JGE  end25
+	MOVQ R8, 176(DI)
+	MOVQ 184(DI), AX
+	CMPQ AX, 176(DI)
+	JGE  end19
 
-loop24:
-	MOVQ    168(DI), R8
+loop18:
+	MOVQ    184(DI), R8
 	SHLQ    $+4, R8
-	MOVQ    R8, 176(DI)
-	MOVQ    176(DI), R8
-	MOVQ    dk_+104(FP), AX
+	MOVQ    R8, 192(DI)
+	MOVQ    192(DI), R8
+	MOVQ    dk_+120(FP), AX
 	LEAQ    (AX)(R8*4), SI
-	MOVQ    120(DI), R8
-	ADDQ    176(DI), R8
-	MOVQ    dk_+104(FP), AX
+	MOVQ    128(DI), R8
+	ADDQ    192(DI), R8
+	MOVQ    dk_+120(FP), AX
 	LEAQ    (AX)(R8*4), R12
-	MOVQ    120(DI), R8
+	MOVQ    128(DI), R8
 	SHLQ    $+1, R8
-	ADDQ    176(DI), R8
-	MOVQ    dk_+104(FP), AX
+	ADDQ    192(DI), R8
+	MOVQ    dk_+120(FP), AX
 	LEAQ    (AX)(R8*4), R13
-	MOVQ    120(DI), R8
+	MOVQ    128(DI), R8
 	IMULQ   $+3, R8
-	ADDQ    176(DI), R8
-	MOVQ    dk_+104(FP), AX
+	ADDQ    192(DI), R8
+	MOVQ    dk_+120(FP), AX
 	LEAQ    (AX)(R8*4), R14
 	VPXORD  Z0, Z0, Z0
 	VMOVUPS Z0, (SI)
 	VMOVUPS Z0, (R12)
 	VMOVUPS Z0, (R13)
 	VMOVUPS Z0, (R14)
-	MOVQ    168(DI), AX
+	MOVQ    184(DI), AX
 	INCQ    AX
-	MOVQ    AX, 168(DI)
-	CMPQ    AX, 160(DI)
-	JLT     loop24
+	MOVQ    AX, 184(DI)
+	CMPQ    AX, 176(DI)
+	JLT     loop18
 
-end25:
+end19:
 	MOVQ $+0, R8
-	MOVQ R8, 168(DI)
+	MOVQ R8, 184(DI)
 	MOVQ 16(DI), R8
-	MOVQ R8, 160(DI)
-	MOVQ 168(DI), AX
-	CMPQ AX, 160(DI)
-	JGE  end27
+	MOVQ R8, 176(DI)
+	MOVQ 184(DI), AX
+	CMPQ AX, 176(DI)
+	JGE  end21
 
-loop26:
-	MOVQ    168(DI), R8
+loop20:
+	MOVQ    184(DI), R8
 	SHLQ    $+4, R8
-	MOVQ    R8, 176(DI)
-	MOVQ    176(DI), R8
-	MOVQ    dv_+112(FP), AX
+	MOVQ    R8, 192(DI)
+	MOVQ    192(DI), R8
+	MOVQ    dv_+128(FP), AX
 	LEAQ    (AX)(R8*4), SI
-	MOVQ    120(DI), R8
-	ADDQ    176(DI), R8
-	MOVQ    dv_+112(FP), AX
+	MOVQ    128(DI), R8
+	ADDQ    192(DI), R8
+	MOVQ    dv_+128(FP), AX
 	LEAQ    (AX)(R8*4), R12
-	MOVQ    120(DI), R8
+	MOVQ    128(DI), R8
 	SHLQ    $+1, R8
-	ADDQ    176(DI), R8
-	MOVQ    dv_+112(FP), AX
+	ADDQ    192(DI), R8
+	MOVQ    dv_+128(FP), AX
 	LEAQ    (AX)(R8*4), R13
-	MOVQ    120(DI), R8
+	MOVQ    128(DI), R8
 	IMULQ   $+3, R8
-	ADDQ    176(DI), R8
-	MOVQ    dv_+112(FP), AX
+	ADDQ    192(DI), R8
+	MOVQ    dv_+128(FP), AX
 	LEAQ    (AX)(R8*4), R14
 	VPXORD  Z0, Z0, Z0
 	VMOVUPS Z0, (SI)
 	VMOVUPS Z0, (R12)
 	VMOVUPS Z0, (R13)
 	VMOVUPS Z0, (R14)
-	MOVQ    168(DI), AX
+	MOVQ    184(DI), AX
 	INCQ    AX
-	MOVQ    AX, 168(DI)
-	CMPQ    AX, 160(DI)
-	JLT     loop26
+	MOVQ    AX, 184(DI)
+	CMPQ    AX, 176(DI)
+	JLT     loop20
 
-end27:
-	MOVQ  136(DI), R8
+end21:
+	MOVQ  144(DI), R8
 	IMULQ 88(DI), R8
-	MOVQ  R8, 160(DI)
-	MOVQ  $+0, R8
 	MOVQ  R8, 176(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 192(DI)
 	MOVQ  16(DI), R8
-	MOVQ  R8, 168(DI)
-	MOVQ  176(DI), AX
-	CMPQ  AX, 168(DI)
-	JGE   end29
+	MOVQ  R8, 184(DI)
+	MOVQ  192(DI), AX
+	CMPQ  AX, 184(DI)
+	JGE   end23
 
-loop28:
-	MOVQ         176(DI), R8
+loop22:
+	MOVQ         192(DI), R8
 	ADDQ         72(DI), R8
 	CMPQ         R8, 80(DI)
 	CMOVQGT      80(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 184(DI)
+	MOVQ         R8, 200(DI)
 	MOVQ         24(DI), R8
-	ADDQ         176(DI), R8
+	ADDQ         192(DI), R8
 	CMPQ         R8, 80(DI)
 	CMOVQGT      80(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 192(DI)
-	MOVQ         176(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         160(DI), R8
-	MOVQ         R8, 200(DI)
-	MOVQ         184(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         160(DI), R8
 	MOVQ         R8, 208(DI)
-	MOVQ         176(DI), R8
-	ADDQ         16(DI), R8
-	MOVQ         R8, 216(DI)
 	MOVQ         192(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         160(DI), R8
+	ADDQ         176(DI), R8
+	MOVQ         R8, 216(DI)
+	MOVQ         200(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         176(DI), R8
 	MOVQ         R8, 224(DI)
-	MOVQ         184(DI), R8
-	SHLQ         $+4, R8
-	MOVQ         R8, 232(DI)
 	MOVQ         192(DI), R8
-	SHLQ         $+4, R8
+	ADDQ         16(DI), R8
+	MOVQ         R8, 232(DI)
+	MOVQ         208(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         176(DI), R8
 	MOVQ         R8, 240(DI)
-	MOVQ         176(DI), R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         200(DI), R8
+	SHLQ         $+4, R8
+	MOVQ         R8, 248(DI)
+	MOVQ         208(DI), R8
+	SHLQ         $+4, R8
+	MOVQ         R8, 256(DI)
+	MOVQ         192(DI), R8
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2240(DI)
-	MOVQ         216(DI), R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         232(DI), R8
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2304(DI)
-	MOVQ         176(DI), R8
-	MOVQ         weight+80(FP), AX
+	MOVQ         192(DI), R8
+	MOVQ         weight+96(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2368(DI)
-	MOVQ         216(DI), R8
-	MOVQ         weight+80(FP), AX
+	MOVQ         232(DI), R8
+	MOVQ         weight+96(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2432(DI)
-	MOVQ         176(DI), R8
+	MOVQ         192(DI), R8
 	ADDQ         96(DI), R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2496(DI)
 	MOVQ         96(DI), R8
-	ADDQ         216(DI), R8
-	MOVQ         ds+48(FP), AX
+	ADDQ         232(DI), R8
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2560(DI)
-	MOVQ         176(DI), R8
+	MOVQ         192(DI), R8
 	ADDQ         96(DI), R8
-	MOVQ         weight+80(FP), AX
+	MOVQ         weight+96(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2624(DI)
 	MOVQ         96(DI), R8
-	ADDQ         216(DI), R8
-	MOVQ         weight+80(FP), AX
+	ADDQ         232(DI), R8
+	MOVQ         weight+96(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2688(DI)
-	MOVQ         176(DI), R8
+	MOVQ         192(DI), R8
 	MOVQ         96(DI), R9
 	SHLQ         $+1, R9
 	ADDQ         R9, R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2752(DI)
 	MOVQ         96(DI), R8
 	SHLQ         $+1, R8
-	ADDQ         216(DI), R8
-	MOVQ         ds+48(FP), AX
+	ADDQ         232(DI), R8
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2816(DI)
-	MOVQ         176(DI), R8
+	MOVQ         192(DI), R8
 	MOVQ         96(DI), R9
 	SHLQ         $+1, R9
 	ADDQ         R9, R8
-	MOVQ         weight+80(FP), AX
+	MOVQ         weight+96(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2880(DI)
 	MOVQ         96(DI), R8
 	SHLQ         $+1, R8
-	ADDQ         216(DI), R8
-	MOVQ         weight+80(FP), AX
+	ADDQ         232(DI), R8
+	MOVQ         weight+96(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2944(DI)
-	MOVQ         176(DI), R8
+	MOVQ         192(DI), R8
 	MOVQ         96(DI), R9
 	IMULQ        $+3, R9
 	ADDQ         R9, R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 3008(DI)
 	MOVQ         96(DI), R8
 	IMULQ        $+3, R8
-	ADDQ         216(DI), R8
-	MOVQ         ds+48(FP), AX
+	ADDQ         232(DI), R8
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 3072(DI)
-	MOVQ         176(DI), R8
+	MOVQ         192(DI), R8
 	MOVQ         96(DI), R9
 	IMULQ        $+3, R9
 	ADDQ         R9, R8
-	MOVQ         weight+80(FP), AX
+	MOVQ         weight+96(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 3136(DI)
 	MOVQ         96(DI), R8
 	IMULQ        $+3, R8
-	ADDQ         216(DI), R8
-	MOVQ         weight+80(FP), AX
+	ADDQ         232(DI), R8
+	MOVQ         weight+96(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 3200(DI)
-	MOVQ         208(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), SI
 	MOVQ         224(DI), R8
 	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         240(DI), R8
+	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         200(DI), R8
-	MOVQ         dq+120(FP), AX
+	MOVQ         216(DI), R8
+	MOVQ         dq+136(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	MOVQ         232(DI), R8
-	MOVQ         dk_+104(FP), AX
+	MOVQ         248(DI), R8
+	MOVQ         dk_+120(FP), AX
 	LEAQ         (AX)(R8*4), R14
-	MOVQ         200(DI), R8
+	MOVQ         216(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), R15
-	MOVQ         240(DI), R8
-	MOVQ         dk_+104(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 248(DI)
-	MOVQ         232(DI), R8
-	MOVQ         dv_+112(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 256(DI)
-	MOVQ         200(DI), R8
-	MOVQ         dout+32(FP), AX
+	MOVQ         256(DI), R8
+	MOVQ         dk_+120(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 264(DI)
-	MOVQ         240(DI), R8
-	MOVQ         dv_+112(FP), AX
+	MOVQ         248(DI), R8
+	MOVQ         dv_+128(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 272(DI)
-	MOVQ         120(DI), R8
-	ADDQ         232(DI), R8
-	MOVQ         dk_+104(FP), AX
+	MOVQ         216(DI), R8
+	MOVQ         dout+64(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 280(DI)
-	MOVQ         120(DI), R8
-	ADDQ         240(DI), R8
-	MOVQ         dk_+104(FP), AX
+	MOVQ         256(DI), R8
+	MOVQ         dv_+128(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 288(DI)
-	MOVQ         120(DI), R8
-	ADDQ         232(DI), R8
-	MOVQ         dv_+112(FP), AX
+	MOVQ         128(DI), R8
+	ADDQ         248(DI), R8
+	MOVQ         dk_+120(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 296(DI)
-	MOVQ         120(DI), R8
-	ADDQ         240(DI), R8
-	MOVQ         dv_+112(FP), AX
+	MOVQ         128(DI), R8
+	ADDQ         256(DI), R8
+	MOVQ         dk_+120(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 304(DI)
-	MOVQ         120(DI), R8
-	SHLQ         $+1, R8
-	ADDQ         232(DI), R8
-	MOVQ         dk_+104(FP), AX
+	MOVQ         128(DI), R8
+	ADDQ         248(DI), R8
+	MOVQ         dv_+128(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 312(DI)
-	MOVQ         120(DI), R8
-	SHLQ         $+1, R8
-	ADDQ         240(DI), R8
-	MOVQ         dk_+104(FP), AX
+	MOVQ         128(DI), R8
+	ADDQ         256(DI), R8
+	MOVQ         dv_+128(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 320(DI)
-	MOVQ         120(DI), R8
+	MOVQ         128(DI), R8
 	SHLQ         $+1, R8
-	ADDQ         232(DI), R8
-	MOVQ         dv_+112(FP), AX
+	ADDQ         248(DI), R8
+	MOVQ         dk_+120(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 328(DI)
-	MOVQ         120(DI), R8
+	MOVQ         128(DI), R8
 	SHLQ         $+1, R8
-	ADDQ         240(DI), R8
-	MOVQ         dv_+112(FP), AX
+	ADDQ         256(DI), R8
+	MOVQ         dk_+120(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 336(DI)
-	MOVQ         120(DI), R8
-	IMULQ        $+3, R8
-	ADDQ         232(DI), R8
-	MOVQ         dk_+104(FP), AX
+	MOVQ         128(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         248(DI), R8
+	MOVQ         dv_+128(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 344(DI)
-	MOVQ         120(DI), R8
-	IMULQ        $+3, R8
-	ADDQ         240(DI), R8
-	MOVQ         dk_+104(FP), AX
+	MOVQ         128(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         256(DI), R8
+	MOVQ         dv_+128(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 352(DI)
-	MOVQ         120(DI), R8
+	MOVQ         128(DI), R8
 	IMULQ        $+3, R8
-	ADDQ         232(DI), R8
-	MOVQ         dv_+112(FP), AX
+	ADDQ         248(DI), R8
+	MOVQ         dk_+120(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 360(DI)
-	MOVQ         120(DI), R8
+	MOVQ         128(DI), R8
 	IMULQ        $+3, R8
-	ADDQ         240(DI), R8
-	MOVQ         dv_+112(FP), AX
+	ADDQ         256(DI), R8
+	MOVQ         dk_+120(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 368(DI)
-	MOVQ         248(DI), R8
-	MOVQ         256(DI), R9
-	MOVQ         264(DI), R10
-	MOVQ         272(DI), R11
+	MOVQ         128(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         248(DI), R8
+	MOVQ         dv_+128(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 376(DI)
+	MOVQ         128(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         256(DI), R8
+	MOVQ         dv_+128(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 384(DI)
+	MOVQ         264(DI), R8
+	MOVQ         272(DI), R9
+	MOVQ         280(DI), R10
+	MOVQ         288(DI), R11
 	VMOVUPS      2240(DI), Z0
 	VMULPS       (SI), Z0, Z1
 	VMOVUPS      2304(DI), Z2
@@ -23796,25 +24759,25 @@ loop28:
 	VMOVUPS      Z1, 64(R13)
 	VMOVUPS      64(R15), Z1
 	VMULPS       Z1, Z0, Z0
-	MOVQ         280(DI), AX
+	MOVQ         296(DI), AX
 	VADDPS       (AX), Z0, Z0
-	MOVQ         280(DI), AX
+	MOVQ         296(DI), AX
 	VMOVUPS      Z0, (AX)
 	VMULPS       Z1, Z2, Z0
-	MOVQ         288(DI), AX
+	MOVQ         304(DI), AX
 	VADDPS       (AX), Z0, Z0
-	MOVQ         288(DI), AX
+	MOVQ         304(DI), AX
 	VMOVUPS      Z0, (AX)
 	VMOVUPS      64(R10), Z0
 	VMULPS       2624(DI), Z0, Z1
-	MOVQ         296(DI), AX
+	MOVQ         312(DI), AX
 	VADDPS       (AX), Z1, Z1
-	MOVQ         296(DI), AX
+	MOVQ         312(DI), AX
 	VMOVUPS      Z1, (AX)
 	VMULPS       2688(DI), Z0, Z0
-	MOVQ         304(DI), AX
+	MOVQ         320(DI), AX
 	VADDPS       (AX), Z0, Z0
-	MOVQ         304(DI), AX
+	MOVQ         320(DI), AX
 	VMOVUPS      Z0, (AX)
 	VMOVUPS      2752(DI), Z0
 	VMULPS       128(SI), Z0, Z1
@@ -23825,25 +24788,25 @@ loop28:
 	VMOVUPS      Z1, 128(R13)
 	VMOVUPS      128(R15), Z1
 	VMULPS       Z1, Z0, Z0
-	MOVQ         312(DI), AX
+	MOVQ         328(DI), AX
 	VADDPS       (AX), Z0, Z0
-	MOVQ         312(DI), AX
+	MOVQ         328(DI), AX
 	VMOVUPS      Z0, (AX)
 	VMULPS       Z1, Z2, Z0
-	MOVQ         320(DI), AX
+	MOVQ         336(DI), AX
 	VADDPS       (AX), Z0, Z0
-	MOVQ         320(DI), AX
+	MOVQ         336(DI), AX
 	VMOVUPS      Z0, (AX)
 	VMOVUPS      128(R10), Z0
 	VMULPS       2880(DI), Z0, Z1
-	MOVQ         328(DI), AX
+	MOVQ         344(DI), AX
 	VADDPS       (AX), Z1, Z1
-	MOVQ         328(DI), AX
+	MOVQ         344(DI), AX
 	VMOVUPS      Z1, (AX)
 	VMULPS       2944(DI), Z0, Z0
-	MOVQ         336(DI), AX
+	MOVQ         352(DI), AX
 	VADDPS       (AX), Z0, Z0
-	MOVQ         336(DI), AX
+	MOVQ         352(DI), AX
 	VMOVUPS      Z0, (AX)
 	VMOVUPS      3008(DI), Z0
 	VMULPS       192(SI), Z0, Z1
@@ -23854,125 +24817,71 @@ loop28:
 	VMOVUPS      Z1, 192(R13)
 	VMOVUPS      192(R15), Z1
 	VMULPS       Z1, Z0, Z0
-	MOVQ         344(DI), AX
+	MOVQ         360(DI), AX
 	VADDPS       (AX), Z0, Z0
-	MOVQ         344(DI), AX
+	MOVQ         360(DI), AX
 	VMOVUPS      Z0, (AX)
 	VMULPS       Z1, Z2, Z0
-	MOVQ         352(DI), AX
+	MOVQ         368(DI), AX
 	VADDPS       (AX), Z0, Z0
-	MOVQ         352(DI), AX
+	MOVQ         368(DI), AX
 	VMOVUPS      Z0, (AX)
 	VMOVUPS      192(R10), Z0
 	VMULPS       3136(DI), Z0, Z1
-	MOVQ         360(DI), AX
+	MOVQ         376(DI), AX
 	VADDPS       (AX), Z1, Z1
-	MOVQ         360(DI), AX
+	MOVQ         376(DI), AX
 	VMOVUPS      Z1, (AX)
 	VMULPS       3200(DI), Z0, Z0
-	MOVQ         368(DI), AX
+	MOVQ         384(DI), AX
 	VADDPS       (AX), Z0, Z0
-	MOVQ         368(DI), AX
+	MOVQ         384(DI), AX
 	VMOVUPS      Z0, (AX)
-	MOVQ         176(DI), AX
+	MOVQ         192(DI), AX
 	INCQ         AX
-	MOVQ         AX, 176(DI)
-	CMPQ         AX, 168(DI)
-	JLT          loop28
+	MOVQ         AX, 192(DI)
+	CMPQ         AX, 184(DI)
+	JLT          loop22
 
-end29:
-	MOVQ  136(DI), R8
+end23:
+	MOVQ  144(DI), R8
 	IMULQ 88(DI), R8
-	MOVQ  R8, 168(DI)
-	MOVQ  $+0, R8
 	MOVQ  R8, 184(DI)
-	MOVQ  16(DI), R8
-	MOVQ  R8, 176(DI)
-	MOVQ  184(DI), AX
-	CMPQ  AX, 176(DI)
-	JGE   end31
-
-loop30:
-	MOVQ    184(DI), R8
-	SHLQ    $+6, R8
-	ADDQ    168(DI), R8
-	MOVQ    R8, 192(DI)
-	MOVQ    184(DI), R8
-	SHLQ    $+4, R8
-	MOVQ    R8, 200(DI)
-	MOVQ    200(DI), R8
-	MOVQ    dk_+104(FP), AX
-	LEAQ    (AX)(R8*4), SI
-	MOVQ    192(DI), R8
-	MOVQ    dk+128(FP), AX
-	LEAQ    (AX)(R8*4), R12
-	MOVQ    120(DI), R8
-	ADDQ    200(DI), R8
-	MOVQ    dk_+104(FP), AX
-	LEAQ    (AX)(R8*4), R13
-	MOVQ    120(DI), R8
-	SHLQ    $+1, R8
-	ADDQ    200(DI), R8
-	MOVQ    dk_+104(FP), AX
-	LEAQ    (AX)(R8*4), R14
-	MOVQ    120(DI), R8
-	IMULQ   $+3, R8
-	ADDQ    200(DI), R8
-	MOVQ    dk_+104(FP), AX
-	LEAQ    (AX)(R8*4), R15
-	VMOVUPS (SI), Z0
-	VMOVUPS Z0, (R12)
-	VMOVUPS (R13), Z0
-	VMOVUPS Z0, 64(R12)
-	VMOVUPS (R14), Z0
-	VMOVUPS Z0, 128(R12)
-	VMOVUPS (R15), Z0
-	VMOVUPS Z0, 192(R12)
-	MOVQ    184(DI), AX
-	INCQ    AX
-	MOVQ    AX, 184(DI)
-	CMPQ    AX, 176(DI)
-	JLT     loop30
-
-end31:
-	MOVQ  136(DI), R8
-	IMULQ 88(DI), R8
-	MOVQ  R8, 176(DI)
 	MOVQ  $+0, R8
+	MOVQ  R8, 200(DI)
+	MOVQ  16(DI), R8
 	MOVQ  R8, 192(DI)
-	MOVQ  16(DI), R8
-	MOVQ  R8, 184(DI)
-	MOVQ  192(DI), AX
-	CMPQ  AX, 184(DI)
-	JGE   end33
+	MOVQ  200(DI), AX
+	CMPQ  AX, 192(DI)
+	JGE   end25
 
-loop32:
-	MOVQ    192(DI), R8
-	SHLQ    $+6, R8
-	ADDQ    176(DI), R8
-	MOVQ    R8, 200(DI)
-	MOVQ    192(DI), R8
-	SHLQ    $+4, R8
-	MOVQ    R8, 208(DI)
-	MOVQ    208(DI), R8
-	MOVQ    dv_+112(FP), AX
-	LEAQ    (AX)(R8*4), SI
+loop24:
 	MOVQ    200(DI), R8
-	MOVQ    dv+136(FP), AX
+	SHLQ    $+6, R8
+	ADDQ    184(DI), R8
+	MOVQ    R8, 208(DI)
+	MOVQ    200(DI), R8
+	SHLQ    $+4, R8
+	MOVQ    R8, 216(DI)
+	MOVQ    216(DI), R8
+	MOVQ    dk_+120(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    208(DI), R8
+	MOVQ    dk+144(FP), AX
 	LEAQ    (AX)(R8*4), R12
-	MOVQ    120(DI), R8
-	ADDQ    208(DI), R8
-	MOVQ    dv_+112(FP), AX
+	MOVQ    128(DI), R8
+	ADDQ    216(DI), R8
+	MOVQ    dk_+120(FP), AX
 	LEAQ    (AX)(R8*4), R13
-	MOVQ    120(DI), R8
+	MOVQ    128(DI), R8
 	SHLQ    $+1, R8
-	ADDQ    208(DI), R8
-	MOVQ    dv_+112(FP), AX
+	ADDQ    216(DI), R8
+	MOVQ    dk_+120(FP), AX
 	LEAQ    (AX)(R8*4), R14
-	MOVQ    120(DI), R8
+	MOVQ    128(DI), R8
 	IMULQ   $+3, R8
-	ADDQ    208(DI), R8
-	MOVQ    dv_+112(FP), AX
+	ADDQ    216(DI), R8
+	MOVQ    dk_+120(FP), AX
 	LEAQ    (AX)(R8*4), R15
 	VMOVUPS (SI), Z0
 	VMOVUPS Z0, (R12)
@@ -23982,43 +24891,97 @@ loop32:
 	VMOVUPS Z0, 128(R12)
 	VMOVUPS (R15), Z0
 	VMOVUPS Z0, 192(R12)
-	MOVQ    192(DI), AX
+	MOVQ    200(DI), AX
 	INCQ    AX
-	MOVQ    AX, 192(DI)
-	CMPQ    AX, 184(DI)
-	JLT     loop32
+	MOVQ    AX, 200(DI)
+	CMPQ    AX, 192(DI)
+	JLT     loop24
 
-end33:
-	MOVQ 136(DI), AX
+end25:
+	MOVQ  144(DI), R8
+	IMULQ 88(DI), R8
+	MOVQ  R8, 192(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 208(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 200(DI)
+	MOVQ  208(DI), AX
+	CMPQ  AX, 200(DI)
+	JGE   end27
+
+loop26:
+	MOVQ    208(DI), R8
+	SHLQ    $+6, R8
+	ADDQ    192(DI), R8
+	MOVQ    R8, 216(DI)
+	MOVQ    208(DI), R8
+	SHLQ    $+4, R8
+	MOVQ    R8, 224(DI)
+	MOVQ    224(DI), R8
+	MOVQ    dv_+128(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    216(DI), R8
+	MOVQ    dv+152(FP), AX
+	LEAQ    (AX)(R8*4), R12
+	MOVQ    128(DI), R8
+	ADDQ    224(DI), R8
+	MOVQ    dv_+128(FP), AX
+	LEAQ    (AX)(R8*4), R13
+	MOVQ    128(DI), R8
+	SHLQ    $+1, R8
+	ADDQ    224(DI), R8
+	MOVQ    dv_+128(FP), AX
+	LEAQ    (AX)(R8*4), R14
+	MOVQ    128(DI), R8
+	IMULQ   $+3, R8
+	ADDQ    224(DI), R8
+	MOVQ    dv_+128(FP), AX
+	LEAQ    (AX)(R8*4), R15
+	VMOVUPS (SI), Z0
+	VMOVUPS Z0, (R12)
+	VMOVUPS (R13), Z0
+	VMOVUPS Z0, 64(R12)
+	VMOVUPS (R14), Z0
+	VMOVUPS Z0, 128(R12)
+	VMOVUPS (R15), Z0
+	VMOVUPS Z0, 192(R12)
+	MOVQ    208(DI), AX
+	INCQ    AX
+	MOVQ    AX, 208(DI)
+	CMPQ    AX, 200(DI)
+	JLT     loop26
+
+end27:
+	MOVQ 144(DI), AX
 	INCQ AX
-	MOVQ AX, 136(DI)
-	CMPQ AX, 128(DI)
+	MOVQ AX, 144(DI)
+	CMPQ AX, 136(DI)
 	JLT  loop1
 
 end2:
 	VZEROUPPER
 	RET
 
-// func attentionGrad64Window2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·attentionGrad64Window2DropoutVector1AVX2(SB), NOSPLIT, $0-204
+// func attentionGrad64Window2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, largest_ *float32, norm *float32, norm_ *float32, dout *float32, v *float32, ds *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·attentionGrad64Window2DropoutVector1AVX2(SB), NOSPLIT, $0-220
 	MOVQ         frame+0(FP), DI
-	MOVQ         b_from+144(FP), AX
+	MOVQ         b_from+160(FP), AX
 	MOVQ         AX, (DI)
-	MOVQ         b_to+152(FP), AX
+	MOVQ         b_to+168(FP), AX
 	MOVQ         AX, 8(DI)
-	MOVQ         T+160(FP), AX
+	MOVQ         T+176(FP), AX
 	MOVQ         AX, 16(DI)
-	MOVQ         P+168(FP), AX
+	MOVQ         P+184(FP), AX
 	MOVQ         AX, 24(DI)
-	MOVL         seed0+176(FP), AX
+	MOVL         seed0+192(FP), AX
 	MOVQ         AX, 32(DI)
-	MOVL         seed1+180(FP), AX
+	MOVL         seed1+196(FP), AX
 	MOVQ         AX, 40(DI)
-	MOVL         step+184(FP), AX
+	MOVL         step+200(FP), AX
 	MOVQ         AX, 48(DI)
-	MOVQ         layer+192(FP), AX
+	MOVQ         layer+208(FP), AX
 	MOVQ         AX, 56(DI)
-	MOVL         example+200(FP), AX
+	MOVL         example+216(FP), AX
 	MOVQ         AX, 64(DI)
 	MOVQ         32(DI), AX
 	VMOVD        AX, X0
@@ -24115,13 +25078,7 @@ TEXT ·attentionGrad64Window2DropoutVector1AVX2(SB), NOSPLIT, $0-204
 	SHLQ         $+1, R8
 	MOVQ         R8, 96(DI)
 	MOVQ         16(DI), R8
-	ADDQ         $+3, R8
-	MOVQ         R8, AX
-	SARQ         $+63, AX
-	ANDQ         $+3, AX
-	ADDQ         AX, R8
-	SARQ         $+2, R8
-	SHLQ         $+3, R8
+	SHLQ         $+2, R8
 	MOVQ         R8, 104(DI)
 	MOVQ         16(DI), R8
 	ADDQ         $+3, R8
@@ -24130,83 +25087,99 @@ TEXT ·attentionGrad64Window2DropoutVector1AVX2(SB), NOSPLIT, $0-204
 	ANDQ         $+3, AX
 	ADDQ         AX, R8
 	SARQ         $+2, R8
-	SHLQ         $+2, R8
+	SHLQ         $+3, R8
 	MOVQ         R8, 112(DI)
 	MOVQ         16(DI), R8
-	SHLQ         $+4, R8
+	ADDQ         $+3, R8
+	MOVQ         R8, AX
+	SARQ         $+63, AX
+	ANDQ         $+3, AX
+	ADDQ         AX, R8
+	SARQ         $+2, R8
+	SHLQ         $+2, R8
 	MOVQ         R8, 120(DI)
-	MOVQ         (DI), R8
-	MOVQ         R8, 136(DI)
-	MOVQ         8(DI), R8
+	MOVQ         16(DI), R8
+	SHLQ         $+4, R8
 	MOVQ         R8, 128(DI)
-	MOVQ         136(DI), AX
-	CMPQ         AX, 128(DI)
+	MOVQ         (DI), R8
+	MOVQ         R8, 144(DI)
+	MOVQ         8(DI), R8
+	MOVQ         R8, 136(DI)
+	MOVQ         144(DI), AX
+	CMPQ         AX, 136(DI)
 	JGE          end2
 
 loop1:
-	MOVQ  136(DI), R8
+	MOVQ  144(DI), R8
 	IMULQ 88(DI), R8
-	MOVQ  R8, 144(DI)
-	MOVQ  $+0, R8
-	MOVQ  R8, 160(DI)
-	MOVQ  16(DI), R8
 	MOVQ  R8, 152(DI)
-	MOVQ  160(DI), AX
-	CMPQ  AX, 152(DI)
+	MOVQ  144(DI), R8
+	IMULQ 104(DI), R8
+	MOVQ  R8, 160(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 176(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 168(DI)
+	MOVQ  176(DI), AX
+	CMPQ  AX, 168(DI)
 	JGE   end4
 
 loop3:
-	MOVQ         160(DI), R8
+	MOVQ         176(DI), R8
 	ADDQ         72(DI), R8
 	CMPQ         R8, 80(DI)
 	CMOVQGT      80(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 168(DI)
+	MOVQ         R8, 184(DI)
 	MOVQ         24(DI), R8
-	ADDQ         160(DI), R8
+	ADDQ         176(DI), R8
 	CMPQ         R8, 80(DI)
 	CMOVQGT      80(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 176(DI)
-	MOVQ         160(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         144(DI), R8
-	MOVQ         R8, 184(DI)
-	MOVQ         168(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         144(DI), R8
 	MOVQ         R8, 192(DI)
 	MOVQ         176(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         144(DI), R8
+	ADDQ         152(DI), R8
 	MOVQ         R8, 200(DI)
-	MOVQ         160(DI), R8
-	ADDQ         16(DI), R8
-	MOVQ         R8, 208(DI)
 	MOVQ         184(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         152(DI), R8
+	MOVQ         R8, 208(DI)
+	MOVQ         192(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         152(DI), R8
+	MOVQ         R8, 216(DI)
+	MOVQ         176(DI), R8
+	ADDQ         16(DI), R8
+	MOVQ         R8, 224(DI)
+	MOVQ         176(DI), R8
+	SHLQ         $+2, R8
+	ADDQ         160(DI), R8
+	MOVQ         R8, 232(DI)
+	MOVQ         200(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         192(DI), R8
+	MOVQ         208(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         200(DI), R8
+	MOVQ         216(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	MOVQ         184(DI), R8
-	MOVQ         dout+32(FP), AX
-	LEAQ         (AX)(R8*4), R14
-	MOVQ         192(DI), R8
-	MOVQ         v+40(FP), AX
-	LEAQ         (AX)(R8*4), R15
 	MOVQ         200(DI), R8
-	MOVQ         v+40(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 216(DI)
+	MOVQ         dout+64(FP), AX
+	LEAQ         (AX)(R8*4), R14
+	MOVQ         208(DI), R8
+	MOVQ         v+72(FP), AX
+	LEAQ         (AX)(R8*4), R15
 	MOVQ         216(DI), R8
+	MOVQ         v+72(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 240(DI)
+	MOVQ         240(DI), R8
 	VPXOR        Y13, Y13, Y13
 	VPXOR        Y14, Y14, Y14
 	VPXOR        Y8, Y8, Y8
@@ -24321,64 +25294,92 @@ loop3:
 	VMOVUPS      Y0, 3136(DI)
 	VMOVUPS      2688(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         160(DI), R8
+	MOVQ         176(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2752(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         208(DI), R8
+	MOVQ         224(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
+	MOVQ         232(DI), R8
+	MOVQ         largest_+40(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         176(DI), R8
+	MOVQ         largest+32(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         232(DI), R8
+	MOVQ         norm_+56(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         176(DI), R8
+	MOVQ         norm+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2816(DI), X0
-	MOVQ         160(DI), R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         176(DI), R8
+	MOVQ         ds+80(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2880(DI), X0
-	MOVQ         208(DI), R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         224(DI), R8
+	MOVQ         ds+80(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2944(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         160(DI), R8
+	MOVQ         176(DI), R8
 	ADDQ         96(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      3008(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         96(DI), R8
-	ADDQ         208(DI), R8
+	ADDQ         224(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
+	MOVQ         232(DI), R8
+	ADDQ         $+1, R8
+	MOVQ         largest_+40(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         16(DI), R8
+	ADDQ         176(DI), R8
+	MOVQ         largest+32(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         232(DI), R8
+	ADDQ         $+1, R8
+	MOVQ         norm_+56(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         16(DI), R8
+	ADDQ         176(DI), R8
+	MOVQ         norm+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      3072(DI), X0
-	MOVQ         160(DI), R8
+	MOVQ         176(DI), R8
 	ADDQ         96(DI), R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         ds+80(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      3136(DI), X0
 	MOVQ         96(DI), R8
-	ADDQ         208(DI), R8
-	MOVQ         ds+48(FP), AX
+	ADDQ         224(DI), R8
+	MOVQ         ds+80(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         184(DI), R8
+	MOVQ         200(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         192(DI), R8
+	MOVQ         208(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         200(DI), R8
+	MOVQ         216(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	MOVQ         184(DI), R8
-	MOVQ         dout+32(FP), AX
-	LEAQ         (AX)(R8*4), R14
-	MOVQ         192(DI), R8
-	MOVQ         v+40(FP), AX
-	LEAQ         (AX)(R8*4), R15
 	MOVQ         200(DI), R8
-	MOVQ         v+40(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 216(DI)
+	MOVQ         dout+64(FP), AX
+	LEAQ         (AX)(R8*4), R14
+	MOVQ         208(DI), R8
+	MOVQ         v+72(FP), AX
+	LEAQ         (AX)(R8*4), R15
 	MOVQ         216(DI), R8
+	MOVQ         v+72(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 240(DI)
+	MOVQ         240(DI), R8
 	VPXOR        Y13, Y13, Y13
 	VPXOR        Y14, Y14, Y14
 	VPXOR        Y8, Y8, Y8
@@ -24493,7 +25494,7 @@ loop3:
 	VMOVUPS      Y0, 3648(DI)
 	VMOVUPS      3200(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         160(DI), R8
+	MOVQ         176(DI), R8
 	MOVQ         96(DI), R9
 	SHLQ         $+1, R9
 	ADDQ         R9, R8
@@ -24503,25 +25504,43 @@ loop3:
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         96(DI), R8
 	SHLQ         $+1, R8
-	ADDQ         208(DI), R8
+	ADDQ         224(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
+	MOVQ         232(DI), R8
+	ADDQ         $+2, R8
+	MOVQ         largest_+40(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         16(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         176(DI), R8
+	MOVQ         largest+32(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         232(DI), R8
+	ADDQ         $+2, R8
+	MOVQ         norm_+56(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         16(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         176(DI), R8
+	MOVQ         norm+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      3328(DI), X0
-	MOVQ         160(DI), R8
+	MOVQ         176(DI), R8
 	MOVQ         96(DI), R9
 	SHLQ         $+1, R9
 	ADDQ         R9, R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         ds+80(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      3392(DI), X0
 	MOVQ         96(DI), R8
 	SHLQ         $+1, R8
-	ADDQ         208(DI), R8
-	MOVQ         ds+48(FP), AX
+	ADDQ         224(DI), R8
+	MOVQ         ds+80(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      3456(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         160(DI), R8
+	MOVQ         176(DI), R8
 	MOVQ         96(DI), R9
 	IMULQ        $+3, R9
 	ADDQ         R9, R8
@@ -24531,53 +25550,71 @@ loop3:
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         96(DI), R8
 	IMULQ        $+3, R8
-	ADDQ         208(DI), R8
+	ADDQ         224(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
+	MOVQ         232(DI), R8
+	ADDQ         $+3, R8
+	MOVQ         largest_+40(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         16(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         176(DI), R8
+	MOVQ         largest+32(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         232(DI), R8
+	ADDQ         $+3, R8
+	MOVQ         norm_+56(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	MOVQ         16(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         176(DI), R8
+	MOVQ         norm+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      3584(DI), X0
-	MOVQ         160(DI), R8
+	MOVQ         176(DI), R8
 	MOVQ         96(DI), R9
 	IMULQ        $+3, R9
 	ADDQ         R9, R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         ds+80(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      3648(DI), X0
 	MOVQ         96(DI), R8
 	IMULQ        $+3, R8
-	ADDQ         208(DI), R8
-	MOVQ         ds+48(FP), AX
+	ADDQ         224(DI), R8
+	MOVQ         ds+80(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         160(DI), AX
+	MOVQ         176(DI), AX
 	INCQ         AX
-	MOVQ         AX, 160(DI)
-	CMPQ         AX, 152(DI)
+	MOVQ         AX, 176(DI)
+	CMPQ         AX, 168(DI)
 	JLT          loop3
 
 end4:
 	MOVQ 64(DI), R8
-	MOVQ 136(DI), R9
+	MOVQ 144(DI), R9
 	MOVL R9, R9
 	ADDL R9, R8
-	MOVQ R8, 152(DI)
-	MOVQ $+0, R8
 	MOVQ R8, 168(DI)
+	MOVQ $+0, R8
+	MOVQ R8, 184(DI)
 	MOVQ $+4, R8
-	MOVQ R8, 160(DI)
-	MOVQ 168(DI), AX
-	CMPQ AX, 160(DI)
+	MOVQ R8, 176(DI)
+	MOVQ 184(DI), AX
+	CMPQ AX, 176(DI)
 	JGE  end6
 
 loop5:
 	MOVQ         16(DI), R8
-	MOVQ         R8, 184(DI)
-	MOVQ         168(DI), R8
-	IMULQ        104(DI), R8
+	MOVQ         R8, 200(DI)
+	MOVQ         184(DI), R8
+	IMULQ        112(DI), R8
 	MOVQ         R8, AX
 	ANDQ         $+3, AX
-	MOVQ         AX, 200(DI)
+	MOVQ         AX, 216(DI)
 	SHRQ         $+2, R8
-	MOVQ         R8, 192(DI)
-	MOVQ         152(DI), R8
+	MOVQ         R8, 208(DI)
+	MOVQ         168(DI), R8
 	MOVL         48(DI), AX
 	MOVL         $0xcd9e8d57, CX
 	MULL         CX
@@ -24604,15 +25641,15 @@ loop5:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
-	VPBROADCASTD 192(DI), Y7
+	VPBROADCASTD 208(DI), Y7
 	VPADDD       vectorVectors<>+992(SB), Y7, Y7
-	MOVQ         200(DI), AX
-	ADDQ         AX, 184(DI)
-	MOVQ         bits+72(FP), SI
+	MOVQ         216(DI), AX
+	ADDQ         AX, 200(DI)
+	MOVQ         bits+88(FP), SI
 	NEGQ         AX
 	LEAQ         (SI)(AX*4), SI
 	NOTQ         AX
-	MOVQ         AX, 176(DI)
+	MOVQ         AX, 192(DI)
 	XORL         BX, BX
 
 words7:
@@ -24697,9 +25734,9 @@ words7:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 176(DI), Y1
+	VPBROADCASTD 192(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
-	VPBROADCASTD 184(DI), Y2
+	VPBROADCASTD 200(DI), Y2
 	VPCMPGTD     Y0, Y2, Y2
 	VPAND        Y1, Y2, Y1
 	VMASKMOVPS   Y5, Y1, (SI)(BX*4)
@@ -24707,26 +25744,26 @@ words7:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 176(DI), Y1
+	VPBROADCASTD 192(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
-	VPBROADCASTD 184(DI), Y2
+	VPBROADCASTD 200(DI), Y2
 	VPCMPGTD     Y0, Y2, Y2
 	VPAND        Y1, Y2, Y1
 	VMASKMOVPS   Y6, Y1, 32(SI)(BX*4)
 	ADDQ         $+16, BX
-	CMPQ         BX, 184(DI)
+	CMPQ         BX, 200(DI)
 	JLT          words7
 	MOVQ         16(DI), R8
-	MOVQ         R8, 184(DI)
-	MOVQ         168(DI), R8
-	IMULQ        104(DI), R8
-	ADDQ         112(DI), R8
+	MOVQ         R8, 200(DI)
+	MOVQ         184(DI), R8
+	IMULQ        112(DI), R8
+	ADDQ         120(DI), R8
 	MOVQ         R8, AX
 	ANDQ         $+3, AX
-	MOVQ         AX, 200(DI)
+	MOVQ         AX, 216(DI)
 	SHRQ         $+2, R8
-	MOVQ         R8, 192(DI)
-	MOVQ         152(DI), R8
+	MOVQ         R8, 208(DI)
+	MOVQ         168(DI), R8
 	MOVL         48(DI), AX
 	MOVL         $0xcd9e8d57, CX
 	MULL         CX
@@ -24753,15 +25790,15 @@ words7:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
-	VPBROADCASTD 192(DI), Y7
+	VPBROADCASTD 208(DI), Y7
 	VPADDD       vectorVectors<>+992(SB), Y7, Y7
-	MOVQ         200(DI), AX
-	ADDQ         AX, 184(DI)
-	MOVQ         bits2+88(FP), SI
+	MOVQ         216(DI), AX
+	ADDQ         AX, 200(DI)
+	MOVQ         bits2+104(FP), SI
 	NEGQ         AX
 	LEAQ         (SI)(AX*4), SI
 	NOTQ         AX
-	MOVQ         AX, 176(DI)
+	MOVQ         AX, 192(DI)
 	XORL         BX, BX
 
 words8:
@@ -24846,9 +25883,9 @@ words8:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 176(DI), Y1
+	VPBROADCASTD 192(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
-	VPBROADCASTD 184(DI), Y2
+	VPBROADCASTD 200(DI), Y2
 	VPCMPGTD     Y0, Y2, Y2
 	VPAND        Y1, Y2, Y1
 	VMASKMOVPS   Y5, Y1, (SI)(BX*4)
@@ -24856,28 +25893,36 @@ words8:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 176(DI), Y1
+	VPBROADCASTD 192(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
-	VPBROADCASTD 184(DI), Y2
+	VPBROADCASTD 200(DI), Y2
 	VPCMPGTD     Y0, Y2, Y2
 	VPAND        Y1, Y2, Y1
 	VMASKMOVPS   Y6, Y1, 32(SI)(BX*4)
 	ADDQ         $+16, BX
-	CMPQ         BX, 184(DI)
+	CMPQ         BX, 200(DI)
 	JLT          words8
 	MOVQ         16(DI), R8
-	MOVQ         R8, 176(DI)
-	MOVQ         168(DI), R8
+	MOVQ         R8, 192(DI)
+	MOVQ         184(DI), R8
 	IMULQ        96(DI), R8
 	MOVQ         p+24(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         bits+72(FP), R12
-	MOVQ         168(DI), R8
-	IMULQ        96(DI), R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         184(DI), R8
+	IMULQ        16(DI), R8
+	MOVQ         largest+32(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         184(DI), R8
+	IMULQ        16(DI), R8
+	MOVQ         norm+48(FP), AX
 	LEAQ         (AX)(R8*4), R13
+	MOVQ         bits+88(FP), R14
+	MOVQ         184(DI), R8
+	IMULQ        96(DI), R8
+	MOVQ         ds+80(FP), AX
+	LEAQ         (AX)(R8*4), R15
 	XORL         BX, BX
-	MOVQ         176(DI), DX
+	MOVQ         192(DI), DX
 	SUBQ         $+8, DX
 	JLT          tail9
 
@@ -24896,21 +25941,49 @@ loop10:
 	VPAND        Y0, Y2, Y0
 	VMOVUPS      vectorVectors<>+1248(SB), Y2
 	VBLENDVPS    Y0, (SI)(BX*4), Y2, Y0
+	VSUBPS       (R12)(BX*4), Y0, Y0
+	VMOVUPS      vectorVectors<>+96(SB), Y2
+	VMINPS       Y0, Y2, Y0
+	VMOVUPS      vectorVectors<>+128(SB), Y2
+	VMAXPS       Y0, Y2, Y0
+	VMULPS       vectorVectors<>+160(SB), Y0, Y2
+	VADDPS       vectorVectors<>+192(SB), Y2, Y2
+	VSUBPS       vectorVectors<>+192(SB), Y2, Y3
+	VMULPS       vectorVectors<>+224(SB), Y3, Y4
+	VSUBPS       Y4, Y0, Y0
+	VMULPS       vectorVectors<>+256(SB), Y3, Y3
+	VSUBPS       Y3, Y0, Y0
+	VMULPS       Y0, Y0, Y3
+	VMULPS       vectorVectors<>+288(SB), Y0, Y4
+	VADDPS       vectorVectors<>+320(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y4
+	VADDPS       vectorVectors<>+352(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y4
+	VADDPS       vectorVectors<>+384(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y4
+	VADDPS       vectorVectors<>+416(SB), Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VADDPS       Y3, Y0, Y0
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y2, Y2
+	VPSLLD       $+23, Y2, Y2
+	VMULPS       Y2, Y0, Y0
+	VMULPS       (R13)(BX*4), Y0, Y0
 	VMOVUPS      Y0, (SI)(BX*4)
-	VMOVUPS      (R12)(BX*4), Y0
+	VMOVUPS      (R14)(BX*4), Y0
 	VPXOR        vectorVectors<>+1056(SB), Y0, Y0
 	VMOVUPS      vectorVectors<>+1088(SB), Y2
 	VPCMPGTD     Y0, Y2, Y0
-	VMOVUPS      (R13)(BX*4), Y2
+	VMOVUPS      (R15)(BX*4), Y2
 	VMULPS       vectorVectors<>+1152(SB), Y2, Y2
 	VANDNPS      Y2, Y0, Y0
-	VMOVUPS      Y0, (R13)(BX*4)
+	VMOVUPS      Y0, (R15)(BX*4)
 	ADDQ         $+8, BX
 	CMPQ         BX, DX
 	JLE          loop10
 
 tail9:
-	MOVQ         176(DI), CX
+	MOVQ         192(DI), CX
 	SUBQ         BX, CX
 	JLE          end11
 	MOVL         $+8, DX
@@ -24934,62 +26007,8 @@ tail9:
 	VMOVUPS      vectorVectors<>+1248(SB), Y2
 	VMASKMOVPS   (SI)(BX*4), Y15, Y3
 	VBLENDVPS    Y0, Y3, Y2, Y0
-	VMASKMOVPS   Y0, Y15, (SI)(BX*4)
-	VMASKMOVPS   (R12)(BX*4), Y15, Y0
-	VPXOR        vectorVectors<>+1056(SB), Y0, Y0
-	VMOVUPS      vectorVectors<>+1088(SB), Y2
-	VPCMPGTD     Y0, Y2, Y0
-	VMASKMOVPS   (R13)(BX*4), Y15, Y2
-	VMULPS       vectorVectors<>+1152(SB), Y2, Y2
-	VANDNPS      Y2, Y0, Y0
-	VMASKMOVPS   Y0, Y15, (R13)(BX*4)
-
-end11:
-	MOVQ  16(DI), R8
-	MOVQ  R8, 176(DI)
-	MOVQ  168(DI), R8
-	IMULQ 96(DI), R8
-	ADDQ  16(DI), R8
-	MOVQ  p+24(FP), AX
-	LEAQ  (AX)(R8*4), SI
-	MOVQ  168(DI), R8
-	IMULQ 96(DI), R8
-	MOVQ  p+24(FP), AX
-	LEAQ  (AX)(R8*4), R12
-	MOVQ  largest+56(FP), R13
-	MOVQ  bits2+88(FP), R14
-	MOVQ  168(DI), R8
-	IMULQ 96(DI), R8
-	ADDQ  16(DI), R8
-	MOVQ  ds+48(FP), AX
-	LEAQ  (AX)(R8*4), R15
-	XORL  BX, BX
-	MOVQ  176(DI), DX
-	SUBQ  $+8, DX
-	JLT   tail12
-
-loop13:
-	VPBROADCASTD 24(DI), Y0
-	LEAQ         (BX), AX
-	VMOVD        AX, X1
-	VPBROADCASTD X1, Y1
-	VPADDD       vectorWideVectors<>+0(SB), Y1, Y1
-	VPADDD       Y1, Y0, Y0
-	VPXOR        Y1, Y1, Y1
-	VPCMPGTD     Y0, Y1, Y2
-	VPXOR        vectorVectors<>+1216(SB), Y2, Y2
-	VPBROADCASTD 16(DI), Y3
-	VPCMPGTD     Y0, Y3, Y0
-	VPAND        Y0, Y2, Y0
-	VMOVUPS      vectorVectors<>+1248(SB), Y2
-	VBLENDVPS    Y0, (SI)(BX*4), Y2, Y0
-	VMOVUPS      Y0, (SI)(BX*4)
-	VMOVUPS      (R12)(BX*4), Y3
-	VMAXPS       Y0, Y3, Y0
-	VCMPPS       $+4, Y2, Y0, Y2
-	VANDPS       Y0, Y2, Y0
-	VMOVUPS      Y0, (R13)(BX*4)
-	VSUBPS       Y0, Y3, Y0
+	VMASKMOVPS   (R12)(BX*4), Y15, Y2
+	VSUBPS       Y2, Y0, Y0
 	VMOVUPS      vectorVectors<>+96(SB), Y2
 	VMINPS       Y0, Y2, Y0
 	VMOVUPS      vectorVectors<>+128(SB), Y2
@@ -25016,21 +26035,147 @@ loop13:
 	VPADDD       vectorVectors<>+480(SB), Y2, Y2
 	VPSLLD       $+23, Y2, Y2
 	VMULPS       Y2, Y0, Y0
-	VMOVUPS      Y0, (R12)(BX*4)
-	VMOVUPS      (R14)(BX*4), Y0
+	VMASKMOVPS   (R13)(BX*4), Y15, Y2
+	VMULPS       Y2, Y0, Y0
+	VMASKMOVPS   Y0, Y15, (SI)(BX*4)
+	VMASKMOVPS   (R14)(BX*4), Y15, Y0
 	VPXOR        vectorVectors<>+1056(SB), Y0, Y0
 	VMOVUPS      vectorVectors<>+1088(SB), Y2
 	VPCMPGTD     Y0, Y2, Y0
-	VMOVUPS      (R15)(BX*4), Y2
+	VMASKMOVPS   (R15)(BX*4), Y15, Y2
 	VMULPS       vectorVectors<>+1152(SB), Y2, Y2
 	VANDNPS      Y2, Y0, Y0
-	VMOVUPS      Y0, (R15)(BX*4)
+	VMASKMOVPS   Y0, Y15, (R15)(BX*4)
+
+end11:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 192(DI)
+	MOVQ  184(DI), R8
+	IMULQ 96(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  184(DI), R8
+	IMULQ 16(DI), R8
+	MOVQ  largest+32(FP), AX
+	LEAQ  (AX)(R8*4), R12
+	MOVQ  184(DI), R8
+	IMULQ 16(DI), R8
+	MOVQ  norm+48(FP), AX
+	LEAQ  (AX)(R8*4), R13
+	MOVQ  bits+88(FP), R14
+	MOVQ  184(DI), R8
+	IMULQ 96(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R15
+	MOVQ  184(DI), R8
+	IMULQ 96(DI), R8
+	MOVQ  weight+96(FP), AX
+	LEAQ  (AX)(R8*4), R8
+	MOVQ  R8, 200(DI)
+	MOVQ  $+0, R8
+	MOVQ  bits2+104(FP), AX
+	LEAQ  (AX)(R8*4), R8
+	MOVQ  R8, 208(DI)
+	MOVQ  184(DI), R8
+	IMULQ 96(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  ds+80(FP), AX
+	LEAQ  (AX)(R8*4), R8
+	MOVQ  R8, 216(DI)
+	MOVQ  184(DI), R8
+	IMULQ 96(DI), R8
+	MOVQ  ds+80(FP), AX
+	LEAQ  (AX)(R8*4), R8
+	MOVQ  R8, 224(DI)
+	MOVQ  $+0, R8
+	MOVQ  delta+112(FP), AX
+	LEAQ  (AX)(R8*4), R8
+	MOVQ  R8, 232(DI)
+	MOVQ  200(DI), R8
+	MOVQ  208(DI), R9
+	MOVQ  216(DI), R10
+	MOVQ  224(DI), R11
+	XORL  BX, BX
+	MOVQ  192(DI), DX
+	SUBQ  $+8, DX
+	JLT   tail12
+
+loop13:
+	VPBROADCASTD 24(DI), Y0
+	LEAQ         (BX), AX
+	VMOVD        AX, X1
+	VPBROADCASTD X1, Y1
+	VPADDD       vectorWideVectors<>+0(SB), Y1, Y1
+	VPADDD       Y1, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTD     Y0, Y1, Y2
+	VPXOR        vectorVectors<>+1216(SB), Y2, Y2
+	VPBROADCASTD 16(DI), Y3
+	VPCMPGTD     Y0, Y3, Y0
+	VPAND        Y0, Y2, Y0
+	VMOVUPS      vectorVectors<>+1248(SB), Y2
+	VBLENDVPS    Y0, (SI)(BX*4), Y2, Y0
+	VSUBPS       (R12)(BX*4), Y0, Y0
+	VMOVUPS      vectorVectors<>+96(SB), Y2
+	VMINPS       Y0, Y2, Y0
+	VMOVUPS      vectorVectors<>+128(SB), Y2
+	VMAXPS       Y0, Y2, Y0
+	VMULPS       vectorVectors<>+160(SB), Y0, Y2
+	VADDPS       vectorVectors<>+192(SB), Y2, Y2
+	VSUBPS       vectorVectors<>+192(SB), Y2, Y3
+	VMULPS       vectorVectors<>+224(SB), Y3, Y4
+	VSUBPS       Y4, Y0, Y0
+	VMULPS       vectorVectors<>+256(SB), Y3, Y3
+	VSUBPS       Y3, Y0, Y0
+	VMULPS       Y0, Y0, Y3
+	VMULPS       vectorVectors<>+288(SB), Y0, Y4
+	VADDPS       vectorVectors<>+320(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y4
+	VADDPS       vectorVectors<>+352(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y4
+	VADDPS       vectorVectors<>+384(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y4
+	VADDPS       vectorVectors<>+416(SB), Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VADDPS       Y3, Y0, Y0
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y2, Y2
+	VPSLLD       $+23, Y2, Y2
+	VMULPS       Y2, Y0, Y0
+	VMULPS       (R13)(BX*4), Y0, Y0
+	VMOVUPS      Y0, (SI)(BX*4)
+	VMOVUPS      (R14)(BX*4), Y2
+	VPXOR        vectorVectors<>+1056(SB), Y2, Y2
+	VMOVUPS      vectorVectors<>+1088(SB), Y3
+	VPCMPGTD     Y2, Y3, Y2
+	VMOVUPS      (R15)(BX*4), Y4
+	VMULPS       vectorVectors<>+1152(SB), Y4, Y5
+	VANDNPS      Y5, Y2, Y2
+	VMOVUPS      Y2, (R8)(BX*4)
+	VMOVUPS      (R9)(BX*4), Y2
+	VPXOR        vectorVectors<>+1056(SB), Y2, Y2
+	VPCMPGTD     Y2, Y3, Y2
+	VMOVUPS      (R10)(BX*4), Y3
+	VMULPS       vectorVectors<>+1152(SB), Y3, Y3
+	VANDNPS      Y3, Y2, Y1
+	VMOVUPS      Y1, (R10)(BX*4)
+	VMOVUPS      (R11)(BX*4), Y2
+	VMULPS       Y2, Y4, Y3
+	VMULPS       Y1, Y0, Y0
+	VADDPS       Y0, Y3, Y0
+	MOVQ         232(DI), AX
+	VMOVUPS      Y0, (AX)(BX*4)
+	VSUBPS       Y0, Y2, Y0
+	VMULPS       Y0, Y4, Y0
+	VMULPS       vectorVectors<>+1184(SB), Y0, Y0
+	VMOVUPS      Y0, (R11)(BX*4)
 	ADDQ         $+8, BX
 	CMPQ         BX, DX
 	JLE          loop13
 
 tail12:
-	MOVQ         176(DI), CX
+	MOVQ         192(DI), CX
 	SUBQ         BX, CX
 	JLE          end14
 	MOVL         $+8, DX
@@ -25054,13 +26199,8 @@ tail12:
 	VMOVUPS      vectorVectors<>+1248(SB), Y2
 	VMASKMOVPS   (SI)(BX*4), Y15, Y3
 	VBLENDVPS    Y0, Y3, Y2, Y0
-	VMASKMOVPS   Y0, Y15, (SI)(BX*4)
-	VMASKMOVPS   (R12)(BX*4), Y15, Y3
-	VMAXPS       Y0, Y3, Y0
-	VCMPPS       $+4, Y2, Y0, Y2
-	VANDPS       Y0, Y2, Y0
-	VMASKMOVPS   Y0, Y15, (R13)(BX*4)
-	VSUBPS       Y0, Y3, Y0
+	VMASKMOVPS   (R12)(BX*4), Y15, Y2
+	VSUBPS       Y2, Y0, Y0
 	VMOVUPS      vectorVectors<>+96(SB), Y2
 	VMINPS       Y0, Y2, Y0
 	VMOVUPS      vectorVectors<>+128(SB), Y2
@@ -25087,255 +26227,61 @@ tail12:
 	VPADDD       vectorVectors<>+480(SB), Y2, Y2
 	VPSLLD       $+23, Y2, Y2
 	VMULPS       Y2, Y0, Y0
-	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
-	VMASKMOVPS   (R14)(BX*4), Y15, Y0
-	VPXOR        vectorVectors<>+1056(SB), Y0, Y0
-	VMOVUPS      vectorVectors<>+1088(SB), Y2
-	VPCMPGTD     Y0, Y2, Y0
-	VMASKMOVPS   (R15)(BX*4), Y15, Y2
-	VMULPS       vectorVectors<>+1152(SB), Y2, Y2
-	VANDNPS      Y2, Y0, Y0
-	VMASKMOVPS   Y0, Y15, (R15)(BX*4)
+	VMASKMOVPS   (R13)(BX*4), Y15, Y2
+	VMULPS       Y2, Y0, Y0
+	VMASKMOVPS   Y0, Y15, (SI)(BX*4)
+	VMASKMOVPS   (R14)(BX*4), Y15, Y2
+	VPXOR        vectorVectors<>+1056(SB), Y2, Y2
+	VMOVUPS      vectorVectors<>+1088(SB), Y3
+	VPCMPGTD     Y2, Y3, Y2
+	VMASKMOVPS   (R15)(BX*4), Y15, Y4
+	VMULPS       vectorVectors<>+1152(SB), Y4, Y5
+	VANDNPS      Y5, Y2, Y2
+	VMASKMOVPS   Y2, Y15, (R8)(BX*4)
+	VMASKMOVPS   (R9)(BX*4), Y15, Y2
+	VPXOR        vectorVectors<>+1056(SB), Y2, Y2
+	VPCMPGTD     Y2, Y3, Y2
+	VMASKMOVPS   (R10)(BX*4), Y15, Y3
+	VMULPS       vectorVectors<>+1152(SB), Y3, Y3
+	VANDNPS      Y3, Y2, Y1
+	VMASKMOVPS   Y1, Y15, (R10)(BX*4)
+	VMASKMOVPS   (R11)(BX*4), Y15, Y2
+	VMULPS       Y2, Y4, Y3
+	VMULPS       Y1, Y0, Y0
+	VADDPS       Y0, Y3, Y0
+	MOVQ         232(DI), AX
+	VMASKMOVPS   Y0, Y15, (AX)(BX*4)
+	VSUBPS       Y0, Y2, Y0
+	VMULPS       Y0, Y4, Y0
+	VMULPS       vectorVectors<>+1184(SB), Y0, Y0
+	VMASKMOVPS   Y0, Y15, (R11)(BX*4)
 
 end14:
 	MOVQ  16(DI), R8
-	MOVQ  R8, 176(DI)
-	MOVQ  168(DI), R8
-	IMULQ 96(DI), R8
-	ADDQ  16(DI), R8
-	MOVQ  p+24(FP), AX
-	LEAQ  (AX)(R8*4), SI
-	MOVQ  largest+56(FP), R12
-	MOVQ  168(DI), R8
-	IMULQ 96(DI), R8
-	MOVQ  p+24(FP), AX
-	LEAQ  (AX)(R8*4), R13
-	MOVQ  norm+64(FP), R14
-	XORL  BX, BX
-	MOVQ  176(DI), DX
-	SUBQ  $+8, DX
-	JLT   tail15
-
-loop16:
-	VMOVUPS (SI)(BX*4), Y0
-	VSUBPS  (R12)(BX*4), Y0, Y0
-	VMOVUPS vectorVectors<>+96(SB), Y1
-	VMINPS  Y0, Y1, Y0
-	VMOVUPS vectorVectors<>+128(SB), Y1
-	VMAXPS  Y0, Y1, Y0
-	VMULPS  vectorVectors<>+160(SB), Y0, Y1
-	VADDPS  vectorVectors<>+192(SB), Y1, Y1
-	VSUBPS  vectorVectors<>+192(SB), Y1, Y2
-	VMULPS  vectorVectors<>+224(SB), Y2, Y3
-	VSUBPS  Y3, Y0, Y0
-	VMULPS  vectorVectors<>+256(SB), Y2, Y2
-	VSUBPS  Y2, Y0, Y0
-	VMULPS  Y0, Y0, Y2
-	VMULPS  vectorVectors<>+288(SB), Y0, Y3
-	VADDPS  vectorVectors<>+320(SB), Y3, Y3
-	VMULPS  Y0, Y3, Y3
-	VADDPS  vectorVectors<>+352(SB), Y3, Y3
-	VMULPS  Y0, Y3, Y3
-	VADDPS  vectorVectors<>+384(SB), Y3, Y3
-	VMULPS  Y0, Y3, Y3
-	VADDPS  vectorVectors<>+416(SB), Y3, Y3
-	VMULPS  Y3, Y2, Y2
-	VADDPS  Y2, Y0, Y0
-	VADDPS  vectorVectors<>+448(SB), Y0, Y0
-	VPADDD  vectorVectors<>+480(SB), Y1, Y1
-	VPSLLD  $+23, Y1, Y1
-	VMULPS  Y1, Y0, Y0
-	VMOVUPS Y0, (SI)(BX*4)
-	VMOVUPS (R13)(BX*4), Y1
-	VADDPS  Y0, Y1, Y0
-	VPXOR   Y2, Y2, Y2
-	VCMPPS  $+1, Y0, Y2, Y3
-	VMOVUPS vectorVectors<>+448(SB), Y4
-	VDIVPS  Y0, Y4, Y0
-	VANDPS  Y0, Y3, Y0
-	VMOVUPS Y0, (R14)(BX*4)
-	VMULPS  Y0, Y1, Y0
-	VMOVUPS Y0, (R13)(BX*4)
-	ADDQ    $+8, BX
-	CMPQ    BX, DX
-	JLE     loop16
-
-tail15:
-	MOVQ       176(DI), CX
-	SUBQ       BX, CX
-	JLE        end17
-	MOVL       $+8, DX
-	CMPQ       CX, DX
-	CMOVQLT    CX, DX
-	NEGQ       DX
-	LEAQ       vectorWideVectors<>+128(SB), AX
-	VMOVUPS    32(AX)(DX*4), Y15
-	VMASKMOVPS (SI)(BX*4), Y15, Y0
-	VMASKMOVPS (R12)(BX*4), Y15, Y1
-	VSUBPS     Y1, Y0, Y0
-	VMOVUPS    vectorVectors<>+96(SB), Y1
-	VMINPS     Y0, Y1, Y0
-	VMOVUPS    vectorVectors<>+128(SB), Y1
-	VMAXPS     Y0, Y1, Y0
-	VMULPS     vectorVectors<>+160(SB), Y0, Y1
-	VADDPS     vectorVectors<>+192(SB), Y1, Y1
-	VSUBPS     vectorVectors<>+192(SB), Y1, Y2
-	VMULPS     vectorVectors<>+224(SB), Y2, Y3
-	VSUBPS     Y3, Y0, Y0
-	VMULPS     vectorVectors<>+256(SB), Y2, Y2
-	VSUBPS     Y2, Y0, Y0
-	VMULPS     Y0, Y0, Y2
-	VMULPS     vectorVectors<>+288(SB), Y0, Y3
-	VADDPS     vectorVectors<>+320(SB), Y3, Y3
-	VMULPS     Y0, Y3, Y3
-	VADDPS     vectorVectors<>+352(SB), Y3, Y3
-	VMULPS     Y0, Y3, Y3
-	VADDPS     vectorVectors<>+384(SB), Y3, Y3
-	VMULPS     Y0, Y3, Y3
-	VADDPS     vectorVectors<>+416(SB), Y3, Y3
-	VMULPS     Y3, Y2, Y2
-	VADDPS     Y2, Y0, Y0
-	VADDPS     vectorVectors<>+448(SB), Y0, Y0
-	VPADDD     vectorVectors<>+480(SB), Y1, Y1
-	VPSLLD     $+23, Y1, Y1
-	VMULPS     Y1, Y0, Y0
-	VMASKMOVPS Y0, Y15, (SI)(BX*4)
-	VMASKMOVPS (R13)(BX*4), Y15, Y1
-	VADDPS     Y0, Y1, Y0
-	VPXOR      Y2, Y2, Y2
-	VCMPPS     $+1, Y0, Y2, Y3
-	VMOVUPS    vectorVectors<>+448(SB), Y4
-	VDIVPS     Y0, Y4, Y0
-	VANDPS     Y0, Y3, Y0
-	VMASKMOVPS Y0, Y15, (R14)(BX*4)
-	VMULPS     Y0, Y1, Y0
-	VMASKMOVPS Y0, Y15, (R13)(BX*4)
-
-end17:
-	MOVQ  16(DI), R8
-	MOVQ  R8, 176(DI)
-	MOVQ  168(DI), R8
-	IMULQ 96(DI), R8
-	ADDQ  16(DI), R8
-	MOVQ  p+24(FP), AX
-	LEAQ  (AX)(R8*4), SI
-	MOVQ  norm+64(FP), R12
-	MOVQ  bits+72(FP), R13
-	MOVQ  168(DI), R8
-	IMULQ 96(DI), R8
-	MOVQ  p+24(FP), AX
-	LEAQ  (AX)(R8*4), R14
-	MOVQ  168(DI), R8
-	IMULQ 96(DI), R8
-	MOVQ  weight+80(FP), AX
-	LEAQ  (AX)(R8*4), R15
-	MOVQ  168(DI), R8
-	IMULQ 96(DI), R8
-	MOVQ  ds+48(FP), AX
-	LEAQ  (AX)(R8*4), R8
-	MOVQ  R8, 184(DI)
-	MOVQ  168(DI), R8
-	IMULQ 96(DI), R8
-	ADDQ  16(DI), R8
-	MOVQ  ds+48(FP), AX
-	LEAQ  (AX)(R8*4), R8
 	MOVQ  R8, 192(DI)
-	MOVQ  $+0, R8
-	MOVQ  delta+96(FP), AX
-	LEAQ  (AX)(R8*4), R8
-	MOVQ  R8, 200(DI)
+	MOVQ  bits2+104(FP), SI
 	MOVQ  184(DI), R8
-	MOVQ  192(DI), R9
-	MOVQ  200(DI), R10
-	XORL  BX, BX
-	MOVQ  176(DI), DX
-	SUBQ  $+8, DX
-	JLT   tail18
-
-loop19:
-	VMOVUPS  (SI)(BX*4), Y0
-	VMULPS   (R12)(BX*4), Y0, Y0
-	VMOVUPS  Y0, (SI)(BX*4)
-	VMOVUPS  (R13)(BX*4), Y1
-	VPXOR    vectorVectors<>+1056(SB), Y1, Y1
-	VMOVUPS  vectorVectors<>+1088(SB), Y2
-	VPCMPGTD Y1, Y2, Y1
-	VMOVUPS  (R14)(BX*4), Y2
-	VMULPS   vectorVectors<>+1152(SB), Y2, Y3
-	VANDNPS  Y3, Y1, Y1
-	VMOVUPS  Y1, (R15)(BX*4)
-	VMOVUPS  (R8)(BX*4), Y1
-	VMULPS   Y1, Y2, Y3
-	VMULPS   (R9)(BX*4), Y0, Y0
-	VADDPS   Y0, Y3, Y0
-	VMOVUPS  Y0, (R10)(BX*4)
-	VSUBPS   Y0, Y1, Y0
-	VMULPS   Y0, Y2, Y0
-	VMULPS   vectorVectors<>+1184(SB), Y0, Y0
-	VMOVUPS  Y0, (R8)(BX*4)
-	ADDQ     $+8, BX
-	CMPQ     BX, DX
-	JLE      loop19
-
-tail18:
-	MOVQ       176(DI), CX
-	SUBQ       BX, CX
-	JLE        end20
-	MOVL       $+8, DX
-	CMPQ       CX, DX
-	CMOVQLT    CX, DX
-	NEGQ       DX
-	LEAQ       vectorWideVectors<>+128(SB), AX
-	VMOVUPS    32(AX)(DX*4), Y15
-	VMASKMOVPS (SI)(BX*4), Y15, Y0
-	VMASKMOVPS (R12)(BX*4), Y15, Y1
-	VMULPS     Y1, Y0, Y0
-	VMASKMOVPS Y0, Y15, (SI)(BX*4)
-	VMASKMOVPS (R13)(BX*4), Y15, Y1
-	VPXOR      vectorVectors<>+1056(SB), Y1, Y1
-	VMOVUPS    vectorVectors<>+1088(SB), Y2
-	VPCMPGTD   Y1, Y2, Y1
-	VMASKMOVPS (R14)(BX*4), Y15, Y2
-	VMULPS     vectorVectors<>+1152(SB), Y2, Y3
-	VANDNPS    Y3, Y1, Y1
-	VMASKMOVPS Y1, Y15, (R15)(BX*4)
-	VMASKMOVPS (R8)(BX*4), Y15, Y1
-	VMULPS     Y1, Y2, Y3
-	VMASKMOVPS (R9)(BX*4), Y15, Y4
-	VMULPS     Y4, Y0, Y0
-	VADDPS     Y0, Y3, Y0
-	VMASKMOVPS Y0, Y15, (R10)(BX*4)
-	VSUBPS     Y0, Y1, Y0
-	VMULPS     Y0, Y2, Y0
-	VMULPS     vectorVectors<>+1184(SB), Y0, Y0
-	VMASKMOVPS Y0, Y15, (R8)(BX*4)
-
-end20:
-	MOVQ  16(DI), R8
-	MOVQ  R8, 176(DI)
-	MOVQ  bits2+88(FP), SI
-	MOVQ  168(DI), R8
 	IMULQ 96(DI), R8
 	ADDQ  16(DI), R8
 	MOVQ  p+24(FP), AX
 	LEAQ  (AX)(R8*4), R12
-	MOVQ  168(DI), R8
+	MOVQ  184(DI), R8
 	IMULQ 96(DI), R8
 	ADDQ  16(DI), R8
-	MOVQ  weight+80(FP), AX
+	MOVQ  weight+96(FP), AX
 	LEAQ  (AX)(R8*4), R13
-	MOVQ  168(DI), R8
+	MOVQ  184(DI), R8
 	IMULQ 96(DI), R8
 	ADDQ  16(DI), R8
-	MOVQ  ds+48(FP), AX
+	MOVQ  ds+80(FP), AX
 	LEAQ  (AX)(R8*4), R14
-	MOVQ  delta+96(FP), R15
+	MOVQ  delta+112(FP), R15
 	XORL  BX, BX
-	MOVQ  176(DI), DX
+	MOVQ  192(DI), DX
 	SUBQ  $+8, DX
-	JLT   tail21
+	JLT   tail15
 
-loop22:
+loop16:
 	VMOVUPS  (SI)(BX*4), Y0
 	VPXOR    vectorVectors<>+1056(SB), Y0, Y0
 	VMOVUPS  vectorVectors<>+1088(SB), Y1
@@ -25351,12 +26297,12 @@ loop22:
 	VMOVUPS  Y0, (R14)(BX*4)
 	ADDQ     $+8, BX
 	CMPQ     BX, DX
-	JLE      loop22
+	JLE      loop16
 
-tail21:
-	MOVQ       176(DI), CX
+tail15:
+	MOVQ       192(DI), CX
 	SUBQ       BX, CX
-	JLE        end23
+	JLE        end17
 	MOVL       $+8, DX
 	CMPQ       CX, DX
 	CMOVQLT    CX, DX
@@ -25378,207 +26324,207 @@ tail21:
 	VMULPS     vectorVectors<>+1184(SB), Y0, Y0
 	VMASKMOVPS Y0, Y15, (R14)(BX*4)
 
-end23:
-	MOVQ 168(DI), AX
+end17:
+	MOVQ 184(DI), AX
 	INCQ AX
-	MOVQ AX, 168(DI)
-	CMPQ AX, 160(DI)
+	MOVQ AX, 184(DI)
+	CMPQ AX, 176(DI)
 	JLT  loop5
 
 end6:
 	MOVQ $+0, R8
-	MOVQ R8, 168(DI)
+	MOVQ R8, 184(DI)
 	MOVQ 16(DI), R8
-	MOVQ R8, 160(DI)
-	MOVQ 168(DI), AX
-	CMPQ AX, 160(DI)
-	JGE  end25
+	MOVQ R8, 176(DI)
+	MOVQ 184(DI), AX
+	CMPQ AX, 176(DI)
+	JGE  end19
 
-loop24:
-	MOVQ    168(DI), R8
+loop18:
+	MOVQ    184(DI), R8
 	SHLQ    $+4, R8
-	MOVQ    R8, 176(DI)
-	MOVQ    176(DI), R8
-	MOVQ    dk_+104(FP), AX
+	MOVQ    R8, 192(DI)
+	MOVQ    192(DI), R8
+	MOVQ    dk_+120(FP), AX
 	LEAQ    (AX)(R8*4), SI
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, (SI)
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, 32(SI)
-	MOVQ    120(DI), R8
-	ADDQ    176(DI), R8
-	MOVQ    dk_+104(FP), AX
+	MOVQ    128(DI), R8
+	ADDQ    192(DI), R8
+	MOVQ    dk_+120(FP), AX
 	LEAQ    (AX)(R8*4), SI
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, (SI)
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, 32(SI)
-	MOVQ    120(DI), R8
+	MOVQ    128(DI), R8
 	SHLQ    $+1, R8
-	ADDQ    176(DI), R8
-	MOVQ    dk_+104(FP), AX
+	ADDQ    192(DI), R8
+	MOVQ    dk_+120(FP), AX
 	LEAQ    (AX)(R8*4), SI
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, (SI)
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, 32(SI)
-	MOVQ    120(DI), R8
+	MOVQ    128(DI), R8
 	IMULQ   $+3, R8
-	ADDQ    176(DI), R8
-	MOVQ    dk_+104(FP), AX
+	ADDQ    192(DI), R8
+	MOVQ    dk_+120(FP), AX
 	LEAQ    (AX)(R8*4), SI
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, (SI)
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, 32(SI)
-	MOVQ    168(DI), AX
+	MOVQ    184(DI), AX
 	INCQ    AX
-	MOVQ    AX, 168(DI)
-	CMPQ    AX, 160(DI)
-	JLT     loop24
+	MOVQ    AX, 184(DI)
+	CMPQ    AX, 176(DI)
+	JLT     loop18
 
-end25:
+end19:
 	MOVQ $+0, R8
-	MOVQ R8, 168(DI)
+	MOVQ R8, 184(DI)
 	MOVQ 16(DI), R8
-	MOVQ R8, 160(DI)
-	MOVQ 168(DI), AX
-	CMPQ AX, 160(DI)
-	JGE  end27
+	MOVQ R8, 176(DI)
+	MOVQ 184(DI), AX
+	CMPQ AX, 176(DI)
+	JGE  end21
 
-loop26:
-	MOVQ    168(DI), R8
+loop20:
+	MOVQ    184(DI), R8
 	SHLQ    $+4, R8
-	MOVQ    R8, 176(DI)
-	MOVQ    176(DI), R8
-	MOVQ    dv_+112(FP), AX
+	MOVQ    R8, 192(DI)
+	MOVQ    192(DI), R8
+	MOVQ    dv_+128(FP), AX
 	LEAQ    (AX)(R8*4), SI
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, (SI)
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, 32(SI)
-	MOVQ    120(DI), R8
-	ADDQ    176(DI), R8
-	MOVQ    dv_+112(FP), AX
+	MOVQ    128(DI), R8
+	ADDQ    192(DI), R8
+	MOVQ    dv_+128(FP), AX
 	LEAQ    (AX)(R8*4), SI
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, (SI)
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, 32(SI)
-	MOVQ    120(DI), R8
+	MOVQ    128(DI), R8
 	SHLQ    $+1, R8
-	ADDQ    176(DI), R8
-	MOVQ    dv_+112(FP), AX
+	ADDQ    192(DI), R8
+	MOVQ    dv_+128(FP), AX
 	LEAQ    (AX)(R8*4), SI
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, (SI)
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, 32(SI)
-	MOVQ    120(DI), R8
+	MOVQ    128(DI), R8
 	IMULQ   $+3, R8
-	ADDQ    176(DI), R8
-	MOVQ    dv_+112(FP), AX
+	ADDQ    192(DI), R8
+	MOVQ    dv_+128(FP), AX
 	LEAQ    (AX)(R8*4), SI
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, (SI)
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, 32(SI)
-	MOVQ    168(DI), AX
+	MOVQ    184(DI), AX
 	INCQ    AX
-	MOVQ    AX, 168(DI)
-	CMPQ    AX, 160(DI)
-	JLT     loop26
+	MOVQ    AX, 184(DI)
+	CMPQ    AX, 176(DI)
+	JLT     loop20
 
-end27:
-	MOVQ  136(DI), R8
+end21:
+	MOVQ  144(DI), R8
 	IMULQ 88(DI), R8
-	MOVQ  R8, 160(DI)
-	MOVQ  $+0, R8
 	MOVQ  R8, 176(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 192(DI)
 	MOVQ  16(DI), R8
-	MOVQ  R8, 168(DI)
-	MOVQ  176(DI), AX
-	CMPQ  AX, 168(DI)
-	JGE   end29
+	MOVQ  R8, 184(DI)
+	MOVQ  192(DI), AX
+	CMPQ  AX, 184(DI)
+	JGE   end23
 
-loop28:
-	MOVQ         176(DI), R8
+loop22:
+	MOVQ         192(DI), R8
 	ADDQ         72(DI), R8
 	CMPQ         R8, 80(DI)
 	CMOVQGT      80(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 184(DI)
+	MOVQ         R8, 200(DI)
 	MOVQ         24(DI), R8
-	ADDQ         176(DI), R8
+	ADDQ         192(DI), R8
 	CMPQ         R8, 80(DI)
 	CMOVQGT      80(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 192(DI)
-	MOVQ         176(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         160(DI), R8
-	MOVQ         R8, 200(DI)
-	MOVQ         184(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         160(DI), R8
 	MOVQ         R8, 208(DI)
-	MOVQ         176(DI), R8
-	ADDQ         16(DI), R8
-	MOVQ         R8, 216(DI)
 	MOVQ         192(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         160(DI), R8
+	ADDQ         176(DI), R8
+	MOVQ         R8, 216(DI)
+	MOVQ         200(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         176(DI), R8
 	MOVQ         R8, 224(DI)
-	MOVQ         184(DI), R8
-	SHLQ         $+4, R8
-	MOVQ         R8, 232(DI)
 	MOVQ         192(DI), R8
-	SHLQ         $+4, R8
+	ADDQ         16(DI), R8
+	MOVQ         R8, 232(DI)
+	MOVQ         208(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         176(DI), R8
 	MOVQ         R8, 240(DI)
-	MOVQ         176(DI), R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         200(DI), R8
+	SHLQ         $+4, R8
+	MOVQ         R8, 248(DI)
+	MOVQ         208(DI), R8
+	SHLQ         $+4, R8
+	MOVQ         R8, 256(DI)
+	MOVQ         192(DI), R8
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2688(DI)
-	MOVQ         216(DI), R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         232(DI), R8
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         176(DI), R8
-	MOVQ         weight+80(FP), AX
+	MOVQ         192(DI), R8
+	MOVQ         weight+96(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2816(DI)
-	MOVQ         208(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), SI
 	MOVQ         224(DI), R8
 	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         240(DI), R8
+	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         200(DI), R8
-	MOVQ         dq+120(FP), AX
+	MOVQ         216(DI), R8
+	MOVQ         dq+136(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	MOVQ         232(DI), R8
-	MOVQ         dk_+104(FP), AX
+	MOVQ         248(DI), R8
+	MOVQ         dk_+120(FP), AX
 	LEAQ         (AX)(R8*4), R14
-	MOVQ         200(DI), R8
+	MOVQ         216(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), R15
-	MOVQ         232(DI), R8
-	MOVQ         dv_+112(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 248(DI)
-	MOVQ         200(DI), R8
-	MOVQ         dout+32(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 256(DI)
 	MOVQ         248(DI), R8
-	MOVQ         256(DI), R9
+	MOVQ         dv_+128(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 264(DI)
+	MOVQ         216(DI), R8
+	MOVQ         dout+64(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 272(DI)
+	MOVQ         264(DI), R8
+	MOVQ         272(DI), R9
 	VMOVUPS      2688(DI), Y0
 	VMULPS       (SI), Y0, Y1
 	VMOVUPS      2752(DI), Y2
@@ -25607,53 +26553,53 @@ loop28:
 	VMULPS       32(R9), Y0, Y0
 	VADDPS       32(R8), Y0, Y0
 	VMOVUPS      Y0, 32(R8)
-	MOVQ         216(DI), R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         232(DI), R8
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2688(DI)
-	MOVQ         216(DI), R8
-	MOVQ         weight+80(FP), AX
+	MOVQ         232(DI), R8
+	MOVQ         weight+96(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         176(DI), R8
+	MOVQ         192(DI), R8
 	ADDQ         96(DI), R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2816(DI)
 	MOVQ         96(DI), R8
-	ADDQ         216(DI), R8
-	MOVQ         ds+48(FP), AX
+	ADDQ         232(DI), R8
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2880(DI)
-	MOVQ         240(DI), R8
-	MOVQ         dk_+104(FP), AX
+	MOVQ         256(DI), R8
+	MOVQ         dk_+120(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         200(DI), R8
+	MOVQ         216(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         240(DI), R8
-	MOVQ         dv_+112(FP), AX
+	MOVQ         256(DI), R8
+	MOVQ         dv_+128(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	MOVQ         200(DI), R8
-	MOVQ         dout+32(FP), AX
+	MOVQ         216(DI), R8
+	MOVQ         dout+64(FP), AX
 	LEAQ         (AX)(R8*4), R14
-	MOVQ         208(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R15
 	MOVQ         224(DI), R8
 	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R15
+	MOVQ         240(DI), R8
+	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 248(DI)
-	MOVQ         200(DI), R8
-	MOVQ         dq+120(FP), AX
+	MOVQ         R8, 264(DI)
+	MOVQ         216(DI), R8
+	MOVQ         dq+136(FP), AX
 	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 256(DI)
-	MOVQ         248(DI), R8
-	MOVQ         256(DI), R9
+	MOVQ         R8, 272(DI)
+	MOVQ         264(DI), R8
+	MOVQ         272(DI), R9
 	VMOVUPS      2688(DI), Y0
 	VMULPS       (R12), Y0, Y0
 	VADDPS       (SI), Y0, Y0
@@ -25684,60 +26630,60 @@ loop28:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, 96(R9)
-	MOVQ         176(DI), R8
+	MOVQ         192(DI), R8
 	ADDQ         96(DI), R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2688(DI)
-	MOVQ         176(DI), R8
+	MOVQ         192(DI), R8
 	ADDQ         96(DI), R8
-	MOVQ         weight+80(FP), AX
+	MOVQ         weight+96(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         176(DI), R8
+	MOVQ         192(DI), R8
 	MOVQ         96(DI), R9
 	SHLQ         $+1, R9
 	ADDQ         R9, R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2816(DI)
 	MOVQ         96(DI), R8
 	SHLQ         $+1, R8
-	ADDQ         216(DI), R8
-	MOVQ         ds+48(FP), AX
+	ADDQ         232(DI), R8
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2880(DI)
-	MOVQ         120(DI), R8
-	ADDQ         232(DI), R8
-	MOVQ         dk_+104(FP), AX
+	MOVQ         128(DI), R8
+	ADDQ         248(DI), R8
+	MOVQ         dk_+120(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         200(DI), R8
+	MOVQ         216(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         120(DI), R8
-	ADDQ         232(DI), R8
-	MOVQ         dv_+112(FP), AX
+	MOVQ         128(DI), R8
+	ADDQ         248(DI), R8
+	MOVQ         dv_+128(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	MOVQ         200(DI), R8
-	MOVQ         dout+32(FP), AX
+	MOVQ         216(DI), R8
+	MOVQ         dout+64(FP), AX
 	LEAQ         (AX)(R8*4), R14
-	MOVQ         208(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R15
 	MOVQ         224(DI), R8
 	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R15
+	MOVQ         240(DI), R8
+	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 248(DI)
-	MOVQ         200(DI), R8
-	MOVQ         dq+120(FP), AX
+	MOVQ         R8, 264(DI)
+	MOVQ         216(DI), R8
+	MOVQ         dq+136(FP), AX
 	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 256(DI)
-	MOVQ         248(DI), R8
-	MOVQ         256(DI), R9
+	MOVQ         R8, 272(DI)
+	MOVQ         264(DI), R8
+	MOVQ         272(DI), R9
 	VMOVUPS      2688(DI), Y0
 	VMULPS       64(R12), Y0, Y0
 	VADDPS       (SI), Y0, Y0
@@ -25769,59 +26715,59 @@ loop28:
 	VADDPS       vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, 160(R9)
 	MOVQ         96(DI), R8
-	ADDQ         216(DI), R8
-	MOVQ         ds+48(FP), AX
+	ADDQ         232(DI), R8
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2688(DI)
 	MOVQ         96(DI), R8
-	ADDQ         216(DI), R8
-	MOVQ         weight+80(FP), AX
+	ADDQ         232(DI), R8
+	MOVQ         weight+96(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         176(DI), R8
+	MOVQ         192(DI), R8
 	MOVQ         96(DI), R9
 	IMULQ        $+3, R9
 	ADDQ         R9, R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2816(DI)
 	MOVQ         96(DI), R8
 	IMULQ        $+3, R8
-	ADDQ         216(DI), R8
-	MOVQ         ds+48(FP), AX
+	ADDQ         232(DI), R8
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2880(DI)
-	MOVQ         120(DI), R8
-	ADDQ         240(DI), R8
-	MOVQ         dk_+104(FP), AX
+	MOVQ         128(DI), R8
+	ADDQ         256(DI), R8
+	MOVQ         dk_+120(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         200(DI), R8
+	MOVQ         216(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         120(DI), R8
-	ADDQ         240(DI), R8
-	MOVQ         dv_+112(FP), AX
+	MOVQ         128(DI), R8
+	ADDQ         256(DI), R8
+	MOVQ         dv_+128(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	MOVQ         200(DI), R8
-	MOVQ         dout+32(FP), AX
+	MOVQ         216(DI), R8
+	MOVQ         dout+64(FP), AX
 	LEAQ         (AX)(R8*4), R14
-	MOVQ         208(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R15
 	MOVQ         224(DI), R8
 	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R15
+	MOVQ         240(DI), R8
+	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 248(DI)
-	MOVQ         200(DI), R8
-	MOVQ         dq+120(FP), AX
+	MOVQ         R8, 264(DI)
+	MOVQ         216(DI), R8
+	MOVQ         dq+136(FP), AX
 	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 256(DI)
-	MOVQ         248(DI), R8
-	MOVQ         256(DI), R9
+	MOVQ         R8, 272(DI)
+	MOVQ         264(DI), R8
+	MOVQ         272(DI), R9
 	VMOVUPS      2688(DI), Y0
 	VMULPS       64(R12), Y0, Y0
 	VADDPS       (SI), Y0, Y0
@@ -25852,37 +26798,37 @@ loop28:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, 224(R9)
-	MOVQ         176(DI), R8
+	MOVQ         192(DI), R8
 	MOVQ         96(DI), R9
 	SHLQ         $+1, R9
 	ADDQ         R9, R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2688(DI)
-	MOVQ         176(DI), R8
+	MOVQ         192(DI), R8
 	MOVQ         96(DI), R9
 	SHLQ         $+1, R9
 	ADDQ         R9, R8
-	MOVQ         weight+80(FP), AX
+	MOVQ         weight+96(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         120(DI), R8
+	MOVQ         128(DI), R8
 	SHLQ         $+1, R8
-	ADDQ         232(DI), R8
-	MOVQ         dk_+104(FP), AX
+	ADDQ         248(DI), R8
+	MOVQ         dk_+120(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         200(DI), R8
+	MOVQ         216(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         120(DI), R8
+	MOVQ         128(DI), R8
 	SHLQ         $+1, R8
-	ADDQ         232(DI), R8
-	MOVQ         dv_+112(FP), AX
+	ADDQ         248(DI), R8
+	MOVQ         dv_+128(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	MOVQ         200(DI), R8
-	MOVQ         dout+32(FP), AX
+	MOVQ         216(DI), R8
+	MOVQ         dout+64(FP), AX
 	LEAQ         (AX)(R8*4), R14
 	VMOVUPS      2688(DI), Y0
 	VMULPS       128(R12), Y0, Y0
@@ -25902,33 +26848,33 @@ loop28:
 	VMOVUPS      Y0, 32(R13)
 	MOVQ         96(DI), R8
 	SHLQ         $+1, R8
-	ADDQ         216(DI), R8
-	MOVQ         ds+48(FP), AX
+	ADDQ         232(DI), R8
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2688(DI)
 	MOVQ         96(DI), R8
 	SHLQ         $+1, R8
-	ADDQ         216(DI), R8
-	MOVQ         weight+80(FP), AX
+	ADDQ         232(DI), R8
+	MOVQ         weight+96(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         120(DI), R8
+	MOVQ         128(DI), R8
 	SHLQ         $+1, R8
-	ADDQ         240(DI), R8
-	MOVQ         dk_+104(FP), AX
+	ADDQ         256(DI), R8
+	MOVQ         dk_+120(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         200(DI), R8
+	MOVQ         216(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         120(DI), R8
+	MOVQ         128(DI), R8
 	SHLQ         $+1, R8
-	ADDQ         240(DI), R8
-	MOVQ         dv_+112(FP), AX
+	ADDQ         256(DI), R8
+	MOVQ         dv_+128(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	MOVQ         200(DI), R8
-	MOVQ         dout+32(FP), AX
+	MOVQ         216(DI), R8
+	MOVQ         dout+64(FP), AX
 	LEAQ         (AX)(R8*4), R14
 	VMOVUPS      2688(DI), Y0
 	VMULPS       128(R12), Y0, Y0
@@ -25946,37 +26892,37 @@ loop28:
 	VMULPS       160(R14), Y0, Y0
 	VADDPS       32(R13), Y0, Y0
 	VMOVUPS      Y0, 32(R13)
-	MOVQ         176(DI), R8
+	MOVQ         192(DI), R8
 	MOVQ         96(DI), R9
 	IMULQ        $+3, R9
 	ADDQ         R9, R8
-	MOVQ         ds+48(FP), AX
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2688(DI)
-	MOVQ         176(DI), R8
+	MOVQ         192(DI), R8
 	MOVQ         96(DI), R9
 	IMULQ        $+3, R9
 	ADDQ         R9, R8
-	MOVQ         weight+80(FP), AX
+	MOVQ         weight+96(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         120(DI), R8
+	MOVQ         128(DI), R8
 	IMULQ        $+3, R8
-	ADDQ         232(DI), R8
-	MOVQ         dk_+104(FP), AX
+	ADDQ         248(DI), R8
+	MOVQ         dk_+120(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         200(DI), R8
+	MOVQ         216(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         120(DI), R8
+	MOVQ         128(DI), R8
 	IMULQ        $+3, R8
-	ADDQ         232(DI), R8
-	MOVQ         dv_+112(FP), AX
+	ADDQ         248(DI), R8
+	MOVQ         dv_+128(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	MOVQ         200(DI), R8
-	MOVQ         dout+32(FP), AX
+	MOVQ         216(DI), R8
+	MOVQ         dout+64(FP), AX
 	LEAQ         (AX)(R8*4), R14
 	VMOVUPS      2688(DI), Y0
 	VMULPS       192(R12), Y0, Y0
@@ -25996,33 +26942,33 @@ loop28:
 	VMOVUPS      Y0, 32(R13)
 	MOVQ         96(DI), R8
 	IMULQ        $+3, R8
-	ADDQ         216(DI), R8
-	MOVQ         ds+48(FP), AX
+	ADDQ         232(DI), R8
+	MOVQ         ds+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2688(DI)
 	MOVQ         96(DI), R8
 	IMULQ        $+3, R8
-	ADDQ         216(DI), R8
-	MOVQ         weight+80(FP), AX
+	ADDQ         232(DI), R8
+	MOVQ         weight+96(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         120(DI), R8
+	MOVQ         128(DI), R8
 	IMULQ        $+3, R8
-	ADDQ         240(DI), R8
-	MOVQ         dk_+104(FP), AX
+	ADDQ         256(DI), R8
+	MOVQ         dk_+120(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         200(DI), R8
+	MOVQ         216(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         120(DI), R8
+	MOVQ         128(DI), R8
 	IMULQ        $+3, R8
-	ADDQ         240(DI), R8
-	MOVQ         dv_+112(FP), AX
+	ADDQ         256(DI), R8
+	MOVQ         dv_+128(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	MOVQ         200(DI), R8
-	MOVQ         dout+32(FP), AX
+	MOVQ         216(DI), R8
+	MOVQ         dout+64(FP), AX
 	LEAQ         (AX)(R8*4), R14
 	VMOVUPS      2688(DI), Y0
 	VMULPS       192(R12), Y0, Y0
@@ -26040,159 +26986,159 @@ loop28:
 	VMULPS       224(R14), Y0, Y0
 	VADDPS       32(R13), Y0, Y0
 	VMOVUPS      Y0, 32(R13)
-	MOVQ         176(DI), AX
+	MOVQ         192(DI), AX
 	INCQ         AX
-	MOVQ         AX, 176(DI)
-	CMPQ         AX, 168(DI)
-	JLT          loop28
+	MOVQ         AX, 192(DI)
+	CMPQ         AX, 184(DI)
+	JLT          loop22
 
-end29:
-	MOVQ  136(DI), R8
+end23:
+	MOVQ  144(DI), R8
 	IMULQ 88(DI), R8
-	MOVQ  R8, 168(DI)
-	MOVQ  $+0, R8
 	MOVQ  R8, 184(DI)
-	MOVQ  16(DI), R8
-	MOVQ  R8, 176(DI)
-	MOVQ  184(DI), AX
-	CMPQ  AX, 176(DI)
-	JGE   end31
-
-loop30:
-	MOVQ    184(DI), R8
-	SHLQ    $+6, R8
-	ADDQ    168(DI), R8
-	MOVQ    R8, 192(DI)
-	MOVQ    184(DI), R8
-	SHLQ    $+4, R8
-	MOVQ    R8, 200(DI)
-	MOVQ    200(DI), R8
-	MOVQ    dk_+104(FP), AX
-	LEAQ    (AX)(R8*4), SI
-	MOVQ    192(DI), R8
-	MOVQ    dk+128(FP), AX
-	LEAQ    (AX)(R8*4), R12
-	VMOVUPS (SI), Y0
-	VMOVUPS Y0, (R12)
-	VMOVUPS 32(SI), Y0
-	VMOVUPS Y0, 32(R12)
-	MOVQ    120(DI), R8
-	ADDQ    200(DI), R8
-	MOVQ    dk_+104(FP), AX
-	LEAQ    (AX)(R8*4), SI
-	MOVQ    192(DI), R8
-	MOVQ    dk+128(FP), AX
-	LEAQ    (AX)(R8*4), R12
-	VMOVUPS (SI), Y0
-	VMOVUPS Y0, 64(R12)
-	VMOVUPS 32(SI), Y0
-	VMOVUPS Y0, 96(R12)
-	MOVQ    120(DI), R8
-	SHLQ    $+1, R8
-	ADDQ    200(DI), R8
-	MOVQ    dk_+104(FP), AX
-	LEAQ    (AX)(R8*4), SI
-	MOVQ    192(DI), R8
-	MOVQ    dk+128(FP), AX
-	LEAQ    (AX)(R8*4), R12
-	VMOVUPS (SI), Y0
-	VMOVUPS Y0, 128(R12)
-	VMOVUPS 32(SI), Y0
-	VMOVUPS Y0, 160(R12)
-	MOVQ    120(DI), R8
-	IMULQ   $+3, R8
-	ADDQ    200(DI), R8
-	MOVQ    dk_+104(FP), AX
-	LEAQ    (AX)(R8*4), SI
-	MOVQ    192(DI), R8
-	MOVQ    dk+128(FP), AX
-	LEAQ    (AX)(R8*4), R12
-	VMOVUPS (SI), Y0
-	VMOVUPS Y0, 192(R12)
-	VMOVUPS 32(SI), Y0
-	VMOVUPS Y0, 224(R12)
-	MOVQ    184(DI), AX
-	INCQ    AX
-	MOVQ    AX, 184(DI)
-	CMPQ    AX, 176(DI)
-	JLT     loop30
-
-end31:
-	MOVQ  136(DI), R8
-	IMULQ 88(DI), R8
-	MOVQ  R8, 176(DI)
 	MOVQ  $+0, R8
+	MOVQ  R8, 200(DI)
+	MOVQ  16(DI), R8
 	MOVQ  R8, 192(DI)
-	MOVQ  16(DI), R8
-	MOVQ  R8, 184(DI)
-	MOVQ  192(DI), AX
-	CMPQ  AX, 184(DI)
-	JGE   end33
+	MOVQ  200(DI), AX
+	CMPQ  AX, 192(DI)
+	JGE   end25
 
-loop32:
-	MOVQ    192(DI), R8
-	SHLQ    $+6, R8
-	ADDQ    176(DI), R8
-	MOVQ    R8, 200(DI)
-	MOVQ    192(DI), R8
-	SHLQ    $+4, R8
-	MOVQ    R8, 208(DI)
-	MOVQ    208(DI), R8
-	MOVQ    dv_+112(FP), AX
-	LEAQ    (AX)(R8*4), SI
+loop24:
 	MOVQ    200(DI), R8
-	MOVQ    dv+136(FP), AX
+	SHLQ    $+6, R8
+	ADDQ    184(DI), R8
+	MOVQ    R8, 208(DI)
+	MOVQ    200(DI), R8
+	SHLQ    $+4, R8
+	MOVQ    R8, 216(DI)
+	MOVQ    216(DI), R8
+	MOVQ    dk_+120(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    208(DI), R8
+	MOVQ    dk+144(FP), AX
 	LEAQ    (AX)(R8*4), R12
 	VMOVUPS (SI), Y0
 	VMOVUPS Y0, (R12)
 	VMOVUPS 32(SI), Y0
 	VMOVUPS Y0, 32(R12)
-	MOVQ    120(DI), R8
-	ADDQ    208(DI), R8
-	MOVQ    dv_+112(FP), AX
+	MOVQ    128(DI), R8
+	ADDQ    216(DI), R8
+	MOVQ    dk_+120(FP), AX
 	LEAQ    (AX)(R8*4), SI
-	MOVQ    200(DI), R8
-	MOVQ    dv+136(FP), AX
+	MOVQ    208(DI), R8
+	MOVQ    dk+144(FP), AX
 	LEAQ    (AX)(R8*4), R12
 	VMOVUPS (SI), Y0
 	VMOVUPS Y0, 64(R12)
 	VMOVUPS 32(SI), Y0
 	VMOVUPS Y0, 96(R12)
-	MOVQ    120(DI), R8
+	MOVQ    128(DI), R8
 	SHLQ    $+1, R8
-	ADDQ    208(DI), R8
-	MOVQ    dv_+112(FP), AX
+	ADDQ    216(DI), R8
+	MOVQ    dk_+120(FP), AX
 	LEAQ    (AX)(R8*4), SI
-	MOVQ    200(DI), R8
-	MOVQ    dv+136(FP), AX
+	MOVQ    208(DI), R8
+	MOVQ    dk+144(FP), AX
 	LEAQ    (AX)(R8*4), R12
 	VMOVUPS (SI), Y0
 	VMOVUPS Y0, 128(R12)
 	VMOVUPS 32(SI), Y0
 	VMOVUPS Y0, 160(R12)
-	MOVQ    120(DI), R8
+	MOVQ    128(DI), R8
 	IMULQ   $+3, R8
-	ADDQ    208(DI), R8
-	MOVQ    dv_+112(FP), AX
+	ADDQ    216(DI), R8
+	MOVQ    dk_+120(FP), AX
 	LEAQ    (AX)(R8*4), SI
-	MOVQ    200(DI), R8
-	MOVQ    dv+136(FP), AX
+	MOVQ    208(DI), R8
+	MOVQ    dk+144(FP), AX
 	LEAQ    (AX)(R8*4), R12
 	VMOVUPS (SI), Y0
 	VMOVUPS Y0, 192(R12)
 	VMOVUPS 32(SI), Y0
 	VMOVUPS Y0, 224(R12)
-	MOVQ    192(DI), AX
+	MOVQ    200(DI), AX
 	INCQ    AX
-	MOVQ    AX, 192(DI)
-	CMPQ    AX, 184(DI)
-	JLT     loop32
+	MOVQ    AX, 200(DI)
+	CMPQ    AX, 192(DI)
+	JLT     loop24
 
-end33:
-	MOVQ 136(DI), AX
+end25:
+	MOVQ  144(DI), R8
+	IMULQ 88(DI), R8
+	MOVQ  R8, 192(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 208(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 200(DI)
+	MOVQ  208(DI), AX
+	CMPQ  AX, 200(DI)
+	JGE   end27
+
+loop26:
+	MOVQ    208(DI), R8
+	SHLQ    $+6, R8
+	ADDQ    192(DI), R8
+	MOVQ    R8, 216(DI)
+	MOVQ    208(DI), R8
+	SHLQ    $+4, R8
+	MOVQ    R8, 224(DI)
+	MOVQ    224(DI), R8
+	MOVQ    dv_+128(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    216(DI), R8
+	MOVQ    dv+152(FP), AX
+	LEAQ    (AX)(R8*4), R12
+	VMOVUPS (SI), Y0
+	VMOVUPS Y0, (R12)
+	VMOVUPS 32(SI), Y0
+	VMOVUPS Y0, 32(R12)
+	MOVQ    128(DI), R8
+	ADDQ    224(DI), R8
+	MOVQ    dv_+128(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    216(DI), R8
+	MOVQ    dv+152(FP), AX
+	LEAQ    (AX)(R8*4), R12
+	VMOVUPS (SI), Y0
+	VMOVUPS Y0, 64(R12)
+	VMOVUPS 32(SI), Y0
+	VMOVUPS Y0, 96(R12)
+	MOVQ    128(DI), R8
+	SHLQ    $+1, R8
+	ADDQ    224(DI), R8
+	MOVQ    dv_+128(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    216(DI), R8
+	MOVQ    dv+152(FP), AX
+	LEAQ    (AX)(R8*4), R12
+	VMOVUPS (SI), Y0
+	VMOVUPS Y0, 128(R12)
+	VMOVUPS 32(SI), Y0
+	VMOVUPS Y0, 160(R12)
+	MOVQ    128(DI), R8
+	IMULQ   $+3, R8
+	ADDQ    224(DI), R8
+	MOVQ    dv_+128(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    216(DI), R8
+	MOVQ    dv+152(FP), AX
+	LEAQ    (AX)(R8*4), R12
+	VMOVUPS (SI), Y0
+	VMOVUPS Y0, 192(R12)
+	VMOVUPS 32(SI), Y0
+	VMOVUPS Y0, 224(R12)
+	MOVQ    208(DI), AX
+	INCQ    AX
+	MOVQ    AX, 208(DI)
+	CMPQ    AX, 200(DI)
+	JLT     loop26
+
+end27:
+	MOVQ 144(DI), AX
 	INCQ AX
-	MOVQ AX, 136(DI)
-	CMPQ AX, 128(DI)
+	MOVQ AX, 144(DI)
+	CMPQ AX, 136(DI)
 	JLT  loop1
 
 end2:

@@ -32,7 +32,7 @@ func linear64x64BiasVector1NEON(frame *byte, y *float32, bias *float32, height i
 // attention64Window2DropoutVector1NEON attention64Window2DropoutVector1 is a part of kernel attention64Window2Dropout.
 //
 //go:noescape
-func attention64Window2DropoutVector1NEON(frame *byte, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T_ int, P_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func attention64Window2DropoutVector1NEON(frame *byte, q *float32, k *float32, p *float32, largest *float32, norm *float32, largest_ *float32, norm_ *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T_ int, P_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // linear64x64BiasDropoutAddVector1NEON linear64x64BiasDropoutAddVector1 is a part of kernel linear64x64BiasDropoutAdd.
 //
@@ -52,7 +52,7 @@ func linear64x64SourceBiasVector1NEON(frame *byte, y *float32, bias *float32, he
 // attention64SourceWindow2DropoutVector1NEON attention64SourceWindow2DropoutVector1 is a part of kernel attention64SourceWindow2Dropout.
 //
 //go:noescape
-func attention64SourceWindow2DropoutVector1NEON(frame *byte, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T_ int, S_ int, P_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func attention64SourceWindow2DropoutVector1NEON(frame *byte, q *float32, k *float32, p *float32, largest *float32, norm *float32, largest_ *float32, norm_ *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T_ int, S_ int, P_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // linear64x64BiasDropoutAdd2Vector1NEON linear64x64BiasDropoutAdd2Vector1 is a part of kernel linear64x64BiasDropoutAdd2.
 //
@@ -142,7 +142,7 @@ func normGrad64DxDropout2Vector1NEON(frame *byte, x *float32, mean_rows *float32
 // attentionGrad64SourceWindow2DropoutVector1NEON attentionGrad64SourceWindow2DropoutVector1 is a part of kernel attentionGrad64SourceWindow2Dropout.
 //
 //go:noescape
-func attentionGrad64SourceWindow2DropoutVector1NEON(frame *byte, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T_ int, S_ int, P_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func attentionGrad64SourceWindow2DropoutVector1NEON(frame *byte, q *float32, k *float32, p *float32, largest *float32, largest_ *float32, norm *float32, norm_ *float32, dout *float32, v *float32, ds *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T_ int, S_ int, P_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // linear64x64TAddVector1NEON linear64x64TAddVector1 is a part of kernel linear64x64TAdd.
 //
@@ -167,7 +167,7 @@ func normGrad64DxDropout3Vector1NEON(frame *byte, x *float32, mean_rows *float32
 // attentionGrad64Window2DropoutVector1NEON attentionGrad64Window2DropoutVector1 is a part of kernel attentionGrad64Window2Dropout.
 //
 //go:noescape
-func attentionGrad64Window2DropoutVector1NEON(frame *byte, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T_ int, P_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func attentionGrad64Window2DropoutVector1NEON(frame *byte, q *float32, k *float32, p *float32, largest *float32, largest_ *float32, norm *float32, norm_ *float32, dout *float32, v *float32, ds *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T_ int, P_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // map64DropoutMulVector1NEON map64DropoutMulVector1 is a part of kernel map64DropoutMul.
 //

@@ -1715,27 +1715,27 @@ loop1:
 end2:
 	RET
 
-// func attention64Window2DropoutVector1NEON(frame *byte, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T_ int, P_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·attention64Window2DropoutVector1NEON(SB), NOSPLIT, $0-140
+// func attention64Window2DropoutVector1NEON(frame *byte, q *float32, k *float32, p *float32, largest *float32, norm *float32, largest_ *float32, norm_ *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T_ int, P_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·attention64Window2DropoutVector1NEON(SB), NOSPLIT, $0-156
 	MOVD frame+0(FP), R0
 	MOVD $vectorConstants<>+0(SB), R12
-	MOVD b_from+80(FP), R4
+	MOVD b_from+96(FP), R4
 	MOVD R4, (R0)
-	MOVD b_to+88(FP), R4
+	MOVD b_to+104(FP), R4
 	MOVD R4, 8(R0)
-	MOVD T_+96(FP), R4
+	MOVD T_+112(FP), R4
 	MOVD R4, 16(R0)
-	MOVD P_+104(FP), R4
+	MOVD P_+120(FP), R4
 	MOVD R4, 24(R0)
-	MOVWU seed0+112(FP), R4
+	MOVWU seed0+128(FP), R4
 	MOVD R4, 32(R0)
-	MOVWU seed1+116(FP), R4
+	MOVWU seed1+132(FP), R4
 	MOVD R4, 40(R0)
-	MOVWU step+120(FP), R4
+	MOVWU step+136(FP), R4
 	MOVD R4, 48(R0)
-	MOVD layer+128(FP), R4
+	MOVD layer+144(FP), R4
 	MOVD R4, 56(R0)
-	MOVWU example+136(FP), R4
+	MOVWU example+152(FP), R4
 	MOVD R4, 64(R0)
 	MOVD 32(R0), R4
 	MOVD $2654435769, R5
@@ -1816,42 +1816,45 @@ TEXT ·attention64Window2DropoutVector1NEON(SB), NOSPLIT, $0-140
 	LSL $1, R6, R6
 	MOVD R6, 96(R0)
 	MOVD 16(R0), R6
-	MOVD $3, R7
-	ADD R7, R6, R6
-	MOVD $4, R7
-	SDIV R7, R6, R6
-	LSL $3, R6, R6
+	LSL $2, R6, R6
 	MOVD R6, 104(R0)
 	MOVD 16(R0), R6
 	MOVD $3, R7
 	ADD R7, R6, R6
 	MOVD $4, R7
 	SDIV R7, R6, R6
-	LSL $2, R6, R6
+	LSL $3, R6, R6
 	MOVD R6, 112(R0)
-	MOVD (R0), R6
-	MOVD R6, 128(R0)
-	MOVD 8(R0), R6
+	MOVD 16(R0), R6
+	MOVD $3, R7
+	ADD R7, R6, R6
+	MOVD $4, R7
+	SDIV R7, R6, R6
+	LSL $2, R6, R6
 	MOVD R6, 120(R0)
-	MOVD 128(R0), R4
-	MOVD 120(R0), R5
+	MOVD (R0), R6
+	MOVD R6, 136(R0)
+	MOVD 8(R0), R6
+	MOVD R6, 128(R0)
+	MOVD 136(R0), R4
+	MOVD 128(R0), R5
 	CMP R5, R4
 	BGE end2
 loop1:
-	MOVD 128(R0), R6
+	MOVD 136(R0), R6
 	MOVD 88(R0), R7
 	MUL R7, R6, R6
-	MOVD R6, 136(R0)
-	MOVD $0, R6
-	MOVD R6, 152(R0)
-	MOVD 16(R0), R6
 	MOVD R6, 144(R0)
-	MOVD 152(R0), R4
-	MOVD 144(R0), R5
+	MOVD $0, R6
+	MOVD R6, 160(R0)
+	MOVD 16(R0), R6
+	MOVD R6, 152(R0)
+	MOVD 160(R0), R4
+	MOVD 152(R0), R5
 	CMP R5, R4
 	BGE end4
 loop3:
-	MOVD 152(R0), R6
+	MOVD 160(R0), R6
 	MOVD 72(R0), R7
 	ADD R7, R6, R6
 	MOVD 80(R0), R7
@@ -1860,9 +1863,9 @@ loop3:
 	MOVD $0, R7
 	CMP R7, R6
 	CSEL GT, R6, R7, R6
-	MOVD R6, 160(R0)
+	MOVD R6, 168(R0)
 	MOVD 24(R0), R6
-	MOVD 152(R0), R7
+	MOVD 160(R0), R7
 	ADD R7, R6, R6
 	MOVD 80(R0), R7
 	CMP R7, R6
@@ -1870,33 +1873,33 @@ loop3:
 	MOVD $0, R7
 	CMP R7, R6
 	CSEL GT, R6, R7, R6
-	MOVD R6, 168(R0)
-	MOVD 152(R0), R6
-	LSL $6, R6, R6
-	MOVD 136(R0), R7
-	ADD R7, R6, R6
 	MOVD R6, 176(R0)
 	MOVD 160(R0), R6
 	LSL $6, R6, R6
-	MOVD 136(R0), R7
+	MOVD 144(R0), R7
 	ADD R7, R6, R6
 	MOVD R6, 184(R0)
 	MOVD 168(R0), R6
 	LSL $6, R6, R6
-	MOVD 136(R0), R7
+	MOVD 144(R0), R7
 	ADD R7, R6, R6
 	MOVD R6, 192(R0)
-	MOVD 152(R0), R6
-	MOVD 16(R0), R7
+	MOVD 176(R0), R6
+	LSL $6, R6, R6
+	MOVD 144(R0), R7
 	ADD R7, R6, R6
 	MOVD R6, 200(R0)
-	MOVD 176(R0), R6
+	MOVD 160(R0), R6
+	MOVD 16(R0), R7
+	ADD R7, R6, R6
+	MOVD R6, 208(R0)
+	MOVD 184(R0), R6
 	MOVD q+8(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 184(R0), R6
+	MOVD 192(R0), R6
 	MOVD k+16(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD 192(R0), R6
+	MOVD 200(R0), R6
 	MOVD k+16(FP), R15
 	ADD R6<<2, R15, R15
 	WORD $0x4f00041b // movi v27.4s, #0
@@ -2132,21 +2135,21 @@ loop3:
 	FMOVQ 2368(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	MOVD 152(R0), R6
+	MOVD 160(R0), R6
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
 	FMOVQ 2432(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	MOVD 200(R0), R6
+	MOVD 208(R0), R6
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
 	FMOVQ 2496(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	MOVD 152(R0), R6
+	MOVD 160(R0), R6
 	MOVD 96(R0), R7
 	ADD R7, R6, R6
 	MOVD p+24(FP), R4
@@ -2156,7 +2159,7 @@ loop3:
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	MOVD 96(R0), R6
-	MOVD 200(R0), R7
+	MOVD 208(R0), R7
 	ADD R7, R6, R6
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
@@ -2164,7 +2167,7 @@ loop3:
 	FMOVQ 2624(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	MOVD 152(R0), R6
+	MOVD 160(R0), R6
 	MOVD 96(R0), R7
 	LSL $1, R7, R7
 	ADD R7, R6, R6
@@ -2176,7 +2179,7 @@ loop3:
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	MOVD 96(R0), R6
 	LSL $1, R6, R6
-	MOVD 200(R0), R7
+	MOVD 208(R0), R7
 	ADD R7, R6, R6
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
@@ -2184,7 +2187,7 @@ loop3:
 	FMOVQ 2752(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	MOVD 152(R0), R6
+	MOVD 160(R0), R6
 	MOVD 96(R0), R7
 	MOVD $3, R8
 	MUL R8, R7, R7
@@ -2198,23 +2201,18 @@ loop3:
 	MOVD 96(R0), R6
 	MOVD $3, R7
 	MUL R7, R6, R6
-	MOVD 200(R0), R7
+	MOVD 208(R0), R7
 	ADD R7, R6, R6
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
-	MOVD 152(R0), R4
+	MOVD 160(R0), R4
 	ADD $1, R4, R4
-	MOVD R4, 152(R0)
-	MOVD 144(R0), R5
+	MOVD R4, 160(R0)
+	MOVD 152(R0), R5
 	CMP R5, R4
 	BLT loop3
 end4:
-	MOVD 64(R0), R6
-	MOVD 128(R0), R7
-	MOVWU R7, R7
-	ADDW R7, R6, R6
-	MOVD R6, 144(R0)
 	MOVD $0, R6
 	MOVD R6, 160(R0)
 	MOVD $4, R6
@@ -2227,730 +2225,6 @@ loop5:
 	MOVD 16(R0), R6
 	MOVD R6, 168(R0)
 	MOVD 160(R0), R6
-	MOVD 104(R0), R7
-	MUL R7, R6, R6
-	AND $3, R6, R4
-	MOVD R4, 184(R0)
-	LSR $2, R6, R6
-	MOVD R6, 176(R0)
-	MOVD 144(R0), R6
-	VDUP R6, V31.S4
-	FMOVQ F31, 2368(R0)
-	MOVD 48(R0), R4
-	VDUP R4, V31.S4
-	FMOVQ F31, 2432(R0)
-	MOVD 56(R0), R4
-	MOVD $720896, R5
-	ADDW R5, R4, R4
-	VDUP R4, V31.S4
-	FMOVQ F31, 2496(R0)
-	MOVD 176(R0), R4
-	VDUP R4, V24.S4
-	FMOVQ (R12), F31
-	VADD V31.S4, V24.S4, V24.S4
-	MOVD 184(R0), R3
-	MOVD 168(R0), R2
-	ADD R3, R2, R2
-	MOVD bits+48(FP), R13
-	SUB R3<<2, R13, R13
-	MOVD $0, R1
-words7:
-	FMOVQ 464(R12), F31
-	FMOVQ 480(R12), F8
-	FMOVQ 496(R12), F9
-	VMOV V24.B16, V0.B16
-	VADD V31.S4, V24.S4, V24.S4
-	FMOVQ 2368(R0), F1
-	FMOVQ 2432(R0), F2
-	FMOVQ 2496(R0), F3
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2048(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2064(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2080(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2096(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2112(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2128(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2144(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2160(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2176(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2192(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2208(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2224(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2240(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2256(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2272(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2288(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2304(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2320(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2336(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2352(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	VZIP1 V1.S4, V0.S4, V4.S4
-	VZIP1 V3.S4, V2.S4, V5.S4
-	VZIP2 V1.S4, V0.S4, V6.S4
-	VZIP2 V3.S4, V2.S4, V7.S4
-	VZIP1 V5.D2, V4.D2, V16.D2
-	VZIP2 V5.D2, V4.D2, V17.D2
-	VZIP1 V7.D2, V6.D2, V18.D2
-	VZIP2 V7.D2, V6.D2, V19.D2
-	CMP R3, R1
-	BLT some8
-	ADD $4, R1, R4
-	CMP R2, R4
-	BGT some8
-	FMOVQ F16, (R13)
-	B end9
-some8:
-	ADD $0, R1, R4
-	CMP R3, R4
-	BLT next10
-	CMP R2, R4
-	BGE next10
-	ADD $0, R13, R4
-	VST1 V16.S[0], (R4)
-next10:
-	ADD $1, R1, R4
-	CMP R3, R4
-	BLT next11
-	CMP R2, R4
-	BGE next11
-	ADD $4, R13, R4
-	VST1 V16.S[1], (R4)
-next11:
-	ADD $2, R1, R4
-	CMP R3, R4
-	BLT next12
-	CMP R2, R4
-	BGE next12
-	ADD $8, R13, R4
-	VST1 V16.S[2], (R4)
-next12:
-	ADD $3, R1, R4
-	CMP R3, R4
-	BLT next13
-	CMP R2, R4
-	BGE next13
-	ADD $12, R13, R4
-	VST1 V16.S[3], (R4)
-next13:
-end9:
-	ADD $16, R13, R13
-	ADD $4, R1, R1
-	CMP R3, R1
-	BLT some14
-	ADD $4, R1, R4
-	CMP R2, R4
-	BGT some14
-	FMOVQ F17, (R13)
-	B end15
-some14:
-	ADD $0, R1, R4
-	CMP R3, R4
-	BLT next16
-	CMP R2, R4
-	BGE next16
-	ADD $0, R13, R4
-	VST1 V17.S[0], (R4)
-next16:
-	ADD $1, R1, R4
-	CMP R3, R4
-	BLT next17
-	CMP R2, R4
-	BGE next17
-	ADD $4, R13, R4
-	VST1 V17.S[1], (R4)
-next17:
-	ADD $2, R1, R4
-	CMP R3, R4
-	BLT next18
-	CMP R2, R4
-	BGE next18
-	ADD $8, R13, R4
-	VST1 V17.S[2], (R4)
-next18:
-	ADD $3, R1, R4
-	CMP R3, R4
-	BLT next19
-	CMP R2, R4
-	BGE next19
-	ADD $12, R13, R4
-	VST1 V17.S[3], (R4)
-next19:
-end15:
-	ADD $16, R13, R13
-	ADD $4, R1, R1
-	CMP R3, R1
-	BLT some20
-	ADD $4, R1, R4
-	CMP R2, R4
-	BGT some20
-	FMOVQ F18, (R13)
-	B end21
-some20:
-	ADD $0, R1, R4
-	CMP R3, R4
-	BLT next22
-	CMP R2, R4
-	BGE next22
-	ADD $0, R13, R4
-	VST1 V18.S[0], (R4)
-next22:
-	ADD $1, R1, R4
-	CMP R3, R4
-	BLT next23
-	CMP R2, R4
-	BGE next23
-	ADD $4, R13, R4
-	VST1 V18.S[1], (R4)
-next23:
-	ADD $2, R1, R4
-	CMP R3, R4
-	BLT next24
-	CMP R2, R4
-	BGE next24
-	ADD $8, R13, R4
-	VST1 V18.S[2], (R4)
-next24:
-	ADD $3, R1, R4
-	CMP R3, R4
-	BLT next25
-	CMP R2, R4
-	BGE next25
-	ADD $12, R13, R4
-	VST1 V18.S[3], (R4)
-next25:
-end21:
-	ADD $16, R13, R13
-	ADD $4, R1, R1
-	CMP R3, R1
-	BLT some26
-	ADD $4, R1, R4
-	CMP R2, R4
-	BGT some26
-	FMOVQ F19, (R13)
-	B end27
-some26:
-	ADD $0, R1, R4
-	CMP R3, R4
-	BLT next28
-	CMP R2, R4
-	BGE next28
-	ADD $0, R13, R4
-	VST1 V19.S[0], (R4)
-next28:
-	ADD $1, R1, R4
-	CMP R3, R4
-	BLT next29
-	CMP R2, R4
-	BGE next29
-	ADD $4, R13, R4
-	VST1 V19.S[1], (R4)
-next29:
-	ADD $2, R1, R4
-	CMP R3, R4
-	BLT next30
-	CMP R2, R4
-	BGE next30
-	ADD $8, R13, R4
-	VST1 V19.S[2], (R4)
-next30:
-	ADD $3, R1, R4
-	CMP R3, R4
-	BLT next31
-	CMP R2, R4
-	BGE next31
-	ADD $12, R13, R4
-	VST1 V19.S[3], (R4)
-next31:
-end27:
-	ADD $16, R13, R13
-	ADD $4, R1, R1
-	CMP R2, R1
-	BLT words7
-	MOVD 16(R0), R6
-	MOVD R6, 168(R0)
-	MOVD 160(R0), R6
-	MOVD 104(R0), R7
-	MUL R7, R6, R6
-	MOVD 112(R0), R7
-	ADD R7, R6, R6
-	AND $3, R6, R4
-	MOVD R4, 184(R0)
-	LSR $2, R6, R6
-	MOVD R6, 176(R0)
-	MOVD 144(R0), R6
-	VDUP R6, V31.S4
-	FMOVQ F31, 2368(R0)
-	MOVD 48(R0), R4
-	VDUP R4, V31.S4
-	FMOVQ F31, 2432(R0)
-	MOVD 56(R0), R4
-	MOVD $720896, R5
-	ADDW R5, R4, R4
-	VDUP R4, V31.S4
-	FMOVQ F31, 2496(R0)
-	MOVD 176(R0), R4
-	VDUP R4, V24.S4
-	FMOVQ (R12), F31
-	VADD V31.S4, V24.S4, V24.S4
-	MOVD 184(R0), R3
-	MOVD 168(R0), R2
-	ADD R3, R2, R2
-	MOVD bits2+56(FP), R13
-	SUB R3<<2, R13, R13
-	MOVD $0, R1
-words32:
-	FMOVQ 464(R12), F31
-	FMOVQ 480(R12), F8
-	FMOVQ 496(R12), F9
-	VMOV V24.B16, V0.B16
-	VADD V31.S4, V24.S4, V24.S4
-	FMOVQ 2368(R0), F1
-	FMOVQ 2432(R0), F2
-	FMOVQ 2496(R0), F3
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2048(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2064(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2080(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2096(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2112(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2128(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2144(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2160(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2176(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2192(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2208(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2224(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2240(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2256(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2272(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2288(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2304(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2320(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2336(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2352(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	VZIP1 V1.S4, V0.S4, V4.S4
-	VZIP1 V3.S4, V2.S4, V5.S4
-	VZIP2 V1.S4, V0.S4, V6.S4
-	VZIP2 V3.S4, V2.S4, V7.S4
-	VZIP1 V5.D2, V4.D2, V16.D2
-	VZIP2 V5.D2, V4.D2, V17.D2
-	VZIP1 V7.D2, V6.D2, V18.D2
-	VZIP2 V7.D2, V6.D2, V19.D2
-	CMP R3, R1
-	BLT some33
-	ADD $4, R1, R4
-	CMP R2, R4
-	BGT some33
-	FMOVQ F16, (R13)
-	B end34
-some33:
-	ADD $0, R1, R4
-	CMP R3, R4
-	BLT next35
-	CMP R2, R4
-	BGE next35
-	ADD $0, R13, R4
-	VST1 V16.S[0], (R4)
-next35:
-	ADD $1, R1, R4
-	CMP R3, R4
-	BLT next36
-	CMP R2, R4
-	BGE next36
-	ADD $4, R13, R4
-	VST1 V16.S[1], (R4)
-next36:
-	ADD $2, R1, R4
-	CMP R3, R4
-	BLT next37
-	CMP R2, R4
-	BGE next37
-	ADD $8, R13, R4
-	VST1 V16.S[2], (R4)
-next37:
-	ADD $3, R1, R4
-	CMP R3, R4
-	BLT next38
-	CMP R2, R4
-	BGE next38
-	ADD $12, R13, R4
-	VST1 V16.S[3], (R4)
-next38:
-end34:
-	ADD $16, R13, R13
-	ADD $4, R1, R1
-	CMP R3, R1
-	BLT some39
-	ADD $4, R1, R4
-	CMP R2, R4
-	BGT some39
-	FMOVQ F17, (R13)
-	B end40
-some39:
-	ADD $0, R1, R4
-	CMP R3, R4
-	BLT next41
-	CMP R2, R4
-	BGE next41
-	ADD $0, R13, R4
-	VST1 V17.S[0], (R4)
-next41:
-	ADD $1, R1, R4
-	CMP R3, R4
-	BLT next42
-	CMP R2, R4
-	BGE next42
-	ADD $4, R13, R4
-	VST1 V17.S[1], (R4)
-next42:
-	ADD $2, R1, R4
-	CMP R3, R4
-	BLT next43
-	CMP R2, R4
-	BGE next43
-	ADD $8, R13, R4
-	VST1 V17.S[2], (R4)
-next43:
-	ADD $3, R1, R4
-	CMP R3, R4
-	BLT next44
-	CMP R2, R4
-	BGE next44
-	ADD $12, R13, R4
-	VST1 V17.S[3], (R4)
-next44:
-end40:
-	ADD $16, R13, R13
-	ADD $4, R1, R1
-	CMP R3, R1
-	BLT some45
-	ADD $4, R1, R4
-	CMP R2, R4
-	BGT some45
-	FMOVQ F18, (R13)
-	B end46
-some45:
-	ADD $0, R1, R4
-	CMP R3, R4
-	BLT next47
-	CMP R2, R4
-	BGE next47
-	ADD $0, R13, R4
-	VST1 V18.S[0], (R4)
-next47:
-	ADD $1, R1, R4
-	CMP R3, R4
-	BLT next48
-	CMP R2, R4
-	BGE next48
-	ADD $4, R13, R4
-	VST1 V18.S[1], (R4)
-next48:
-	ADD $2, R1, R4
-	CMP R3, R4
-	BLT next49
-	CMP R2, R4
-	BGE next49
-	ADD $8, R13, R4
-	VST1 V18.S[2], (R4)
-next49:
-	ADD $3, R1, R4
-	CMP R3, R4
-	BLT next50
-	CMP R2, R4
-	BGE next50
-	ADD $12, R13, R4
-	VST1 V18.S[3], (R4)
-next50:
-end46:
-	ADD $16, R13, R13
-	ADD $4, R1, R1
-	CMP R3, R1
-	BLT some51
-	ADD $4, R1, R4
-	CMP R2, R4
-	BGT some51
-	FMOVQ F19, (R13)
-	B end52
-some51:
-	ADD $0, R1, R4
-	CMP R3, R4
-	BLT next53
-	CMP R2, R4
-	BGE next53
-	ADD $0, R13, R4
-	VST1 V19.S[0], (R4)
-next53:
-	ADD $1, R1, R4
-	CMP R3, R4
-	BLT next54
-	CMP R2, R4
-	BGE next54
-	ADD $4, R13, R4
-	VST1 V19.S[1], (R4)
-next54:
-	ADD $2, R1, R4
-	CMP R3, R4
-	BLT next55
-	CMP R2, R4
-	BGE next55
-	ADD $8, R13, R4
-	VST1 V19.S[2], (R4)
-next55:
-	ADD $3, R1, R4
-	CMP R3, R4
-	BLT next56
-	CMP R2, R4
-	BGE next56
-	ADD $12, R13, R4
-	VST1 V19.S[3], (R4)
-next56:
-end52:
-	ADD $16, R13, R13
-	ADD $4, R1, R1
-	CMP R2, R1
-	BLT words32
-	MOVD 16(R0), R6
-	MOVD R6, 168(R0)
-	MOVD 160(R0), R6
 	MOVD 96(R0), R7
 	MUL R7, R6, R6
 	MOVD p+24(FP), R13
@@ -2959,8 +2233,8 @@ end52:
 	MOVD 168(R0), R2
 	SUB $4, R2, R2
 	CMP $0, R2
-	BLT tail57
-loop58:
+	BLT tail7
+loop8:
 	MOVD R1, R4
 	FMOVQ (R12), F31
 	VDUP R4, V0.S4
@@ -2981,12 +2255,12 @@ loop58:
 	ADD $4, R1, R1
 	ADD $16, R13, R13
 	CMP R2, R1
-	BLE loop58
-tail57:
+	BLE loop8
+tail7:
 	MOVD 168(R0), R3
 	SUB R1, R3, R3
 	CMP $0, R3
-	BLE end59
+	BLE end9
 	MOVD R1, R4
 	FMOVQ (R12), F31
 	VDUP R4, V0.S4
@@ -3001,36 +2275,36 @@ tail57:
 	WORD $0x4ea03440 // cmgt v0.4s, v2.4s, v0.4s
 	VAND V0.B16, V1.B16, V0.B16
 	CMP $4, R3
-	BGE all60
-	TBZ $1, R3, one61
+	BGE all10
+	TBZ $1, R3, one11
 	FMOVD (R13), F1
-	TBZ $0, R3, end62
+	TBZ $0, R3, end12
 	ADD $8, R13, R4
 	VLD1 (R4), V1.S[2]
-	B end62
-one61:
+	B end12
+one11:
 	FMOVS (R13), F1
-	B end62
-all60:
+	B end12
+all10:
 	FMOVQ (R13), F1
-end62:
+end12:
 	FMOVQ 576(R12), F2
 	VBSL V2.B16, V1.B16, V0.B16
 	CMP $4, R3
-	BGE all63
-	TBZ $1, R3, one64
+	BGE all13
+	TBZ $1, R3, one14
 	FMOVD F0, (R13)
-	TBZ $0, R3, end65
+	TBZ $0, R3, end15
 	ADD $8, R13, R4
 	VST1 V0.S[2], (R4)
-	B end65
-one64:
+	B end15
+one14:
 	FMOVS F0, (R13)
-	B end65
-all63:
+	B end15
+all13:
 	FMOVQ F0, (R13)
-end65:
-end59:
+end15:
+end9:
 	MOVD 16(R0), R6
 	MOVD R6, 168(R0)
 	MOVD 160(R0), R6
@@ -3045,13 +2319,17 @@ end59:
 	MUL R7, R6, R6
 	MOVD p+24(FP), R14
 	ADD R6<<2, R14, R14
+	MOVD 160(R0), R6
+	MOVD 16(R0), R7
+	MUL R7, R6, R6
 	MOVD largest+32(FP), R15
+	ADD R6<<2, R15, R15
 	MOVD $0, R1
 	MOVD 168(R0), R2
 	SUB $4, R2, R2
 	CMP $0, R2
-	BLT tail66
-loop67:
+	BLT tail16
+loop17:
 	MOVD 24(R0), R4
 	VDUP R4, V0.S4
 	MOVD R1, R4
@@ -3121,12 +2399,12 @@ loop67:
 	ADD $16, R14, R14
 	ADD $16, R15, R15
 	CMP R2, R1
-	BLE loop67
-tail66:
+	BLE loop17
+tail16:
 	MOVD 168(R0), R3
 	SUB R1, R3, R3
 	CMP $0, R3
-	BLE end68
+	BLE end18
 	MOVD 24(R0), R4
 	VDUP R4, V0.S4
 	MOVD R1, R4
@@ -3141,67 +2419,67 @@ tail66:
 	WORD $0x4ea03460 // cmgt v0.4s, v3.4s, v0.4s
 	VAND V0.B16, V2.B16, V0.B16
 	CMP $4, R3
-	BGE all69
-	TBZ $1, R3, one70
+	BGE all19
+	TBZ $1, R3, one20
 	FMOVD (R13), F2
-	TBZ $0, R3, end71
+	TBZ $0, R3, end21
 	ADD $8, R13, R4
 	VLD1 (R4), V2.S[2]
-	B end71
-one70:
+	B end21
+one20:
 	FMOVS (R13), F2
-	B end71
-all69:
+	B end21
+all19:
 	FMOVQ (R13), F2
-end71:
+end21:
 	FMOVQ 576(R12), F3
 	VBSL V3.B16, V2.B16, V0.B16
 	CMP $4, R3
-	BGE all72
-	TBZ $1, R3, one73
+	BGE all22
+	TBZ $1, R3, one23
 	FMOVD F0, (R13)
-	TBZ $0, R3, end74
+	TBZ $0, R3, end24
 	ADD $8, R13, R4
 	VST1 V0.S[2], (R4)
-	B end74
-one73:
+	B end24
+one23:
 	FMOVS F0, (R13)
-	B end74
-all72:
+	B end24
+all22:
 	FMOVQ F0, (R13)
-end74:
+end24:
 	CMP $4, R3
-	BGE all75
-	TBZ $1, R3, one76
+	BGE all25
+	TBZ $1, R3, one26
 	FMOVD (R14), F2
-	TBZ $0, R3, end77
+	TBZ $0, R3, end27
 	ADD $8, R14, R4
 	VLD1 (R4), V2.S[2]
-	B end77
-one76:
+	B end27
+one26:
 	FMOVS (R14), F2
-	B end77
-all75:
+	B end27
+all25:
 	FMOVQ (R14), F2
-end77:
+end27:
 	WORD $0x6ea0e444 // fcmgt v4.4s, v2.4s, v0.4s
 	VBSL V0.B16, V2.B16, V4.B16
 	WORD $0x4e23e480 // fcmeq v0.4s, v4.4s, v3.4s
 	WORD $0x4e601c80 // bic v0.16b, v4.16b, v0.16b
 	CMP $4, R3
-	BGE all78
-	TBZ $1, R3, one79
+	BGE all28
+	TBZ $1, R3, one29
 	FMOVD F0, (R15)
-	TBZ $0, R3, end80
+	TBZ $0, R3, end30
 	ADD $8, R15, R4
 	VST1 V0.S[2], (R4)
-	B end80
-one79:
+	B end30
+one29:
 	FMOVS F0, (R15)
-	B end80
-all78:
+	B end30
+all28:
 	FMOVQ F0, (R15)
-end80:
+end30:
 	WORD $0x4ea0d440 // fsub v0.4s, v2.4s, v0.4s
 	FMOVQ 48(R12), F1
 	WORD $0x6ea1e402 // fcmgt v2.4s, v0.4s, v1.4s
@@ -3243,20 +2521,20 @@ end80:
 	VSHL $23, V0.S4, V0.S4
 	WORD $0x6e20dc20 // fmul v0.4s, v1.4s, v0.4s
 	CMP $4, R3
-	BGE all81
-	TBZ $1, R3, one82
+	BGE all31
+	TBZ $1, R3, one32
 	FMOVD F0, (R14)
-	TBZ $0, R3, end83
+	TBZ $0, R3, end33
 	ADD $8, R14, R4
 	VST1 V0.S[2], (R4)
-	B end83
-one82:
+	B end33
+one32:
 	FMOVS F0, (R14)
-	B end83
-all81:
+	B end33
+all31:
 	FMOVQ F0, (R14)
-end83:
-end68:
+end33:
+end18:
 	MOVD 16(R0), R6
 	MOVD R6, 168(R0)
 	MOVD 160(R0), R6
@@ -3266,20 +2544,27 @@ end68:
 	ADD R7, R6, R6
 	MOVD p+24(FP), R13
 	ADD R6<<2, R13, R13
+	MOVD 160(R0), R6
+	MOVD 16(R0), R7
+	MUL R7, R6, R6
 	MOVD largest+32(FP), R14
+	ADD R6<<2, R14, R14
 	MOVD 160(R0), R6
 	MOVD 96(R0), R7
 	MUL R7, R6, R6
 	MOVD p+24(FP), R15
 	ADD R6<<2, R15, R15
+	MOVD 160(R0), R6
+	MOVD 16(R0), R7
+	MUL R7, R6, R6
 	MOVD norm+40(FP), R16
-	MOVD bits+48(FP), R17
+	ADD R6<<2, R16, R16
 	MOVD $0, R1
 	MOVD 168(R0), R2
 	SUB $4, R2, R2
 	CMP $0, R2
-	BLT tail84
-loop85:
+	BLT tail34
+loop35:
 	FMOVQ (R13), F0
 	FMOVQ (R14), F1
 	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
@@ -3325,60 +2610,51 @@ loop85:
 	FMOVQ F0, (R13)
 	FMOVQ (R15), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	WORD $0x4f000403 // movi v3.4s, #0
-	WORD $0x6ea3e404 // fcmgt v4.4s, v0.4s, v3.4s
+	WORD $0x4f000401 // movi v1.4s, #0
+	WORD $0x6ea1e403 // fcmgt v3.4s, v0.4s, v1.4s
 	WORD $0x6e20fc40 // fdiv v0.4s, v2.4s, v0.4s
-	VAND V4.B16, V0.B16, V0.B16
+	VAND V3.B16, V0.B16, V0.B16
 	FMOVQ F0, (R16)
-	FMOVQ 512(R12), F2
-	FMOVQ (R17), F4
-	WORD $0x6ea43442 // cmhi v2.4s, v2.4s, v4.4s
-	WORD $0x6e20dc20 // fmul v0.4s, v1.4s, v0.4s
-	FMOVQ 544(R12), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	WORD $0x4e621c00 // bic v0.16b, v0.16b, v2.16b
-	FMOVQ F0, (R15)
 	ADD $4, R1, R1
 	ADD $16, R13, R13
 	ADD $16, R14, R14
 	ADD $16, R15, R15
 	ADD $16, R16, R16
-	ADD $16, R17, R17
 	CMP R2, R1
-	BLE loop85
-tail84:
+	BLE loop35
+tail34:
 	MOVD 168(R0), R3
 	SUB R1, R3, R3
 	CMP $0, R3
-	BLE end86
+	BLE end36
 	CMP $4, R3
-	BGE all87
-	TBZ $1, R3, one88
+	BGE all37
+	TBZ $1, R3, one38
 	FMOVD (R13), F0
-	TBZ $0, R3, end89
+	TBZ $0, R3, end39
 	ADD $8, R13, R4
 	VLD1 (R4), V0.S[2]
-	B end89
-one88:
+	B end39
+one38:
 	FMOVS (R13), F0
-	B end89
-all87:
+	B end39
+all37:
 	FMOVQ (R13), F0
-end89:
+end39:
 	CMP $4, R3
-	BGE all90
-	TBZ $1, R3, one91
+	BGE all40
+	TBZ $1, R3, one41
 	FMOVD (R14), F1
-	TBZ $0, R3, end92
+	TBZ $0, R3, end42
 	ADD $8, R14, R4
 	VLD1 (R4), V1.S[2]
-	B end92
-one91:
+	B end42
+one41:
 	FMOVS (R14), F1
-	B end92
-all90:
+	B end42
+all40:
 	FMOVQ (R14), F1
-end92:
+end42:
 	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
 	FMOVQ 48(R12), F1
 	WORD $0x6ea1e402 // fcmgt v2.4s, v0.4s, v1.4s
@@ -3420,188 +2696,53 @@ end92:
 	VSHL $23, V0.S4, V0.S4
 	WORD $0x6e20dc20 // fmul v0.4s, v1.4s, v0.4s
 	CMP $4, R3
-	BGE all93
-	TBZ $1, R3, one94
+	BGE all43
+	TBZ $1, R3, one44
 	FMOVD F0, (R13)
-	TBZ $0, R3, end95
+	TBZ $0, R3, end45
 	ADD $8, R13, R4
 	VST1 V0.S[2], (R4)
-	B end95
-one94:
+	B end45
+one44:
 	FMOVS F0, (R13)
-	B end95
-all93:
+	B end45
+all43:
 	FMOVQ F0, (R13)
-end95:
+end45:
 	CMP $4, R3
-	BGE all96
-	TBZ $1, R3, one97
+	BGE all46
+	TBZ $1, R3, one47
 	FMOVD (R15), F1
-	TBZ $0, R3, end98
+	TBZ $0, R3, end48
 	ADD $8, R15, R4
 	VLD1 (R4), V1.S[2]
-	B end98
-one97:
+	B end48
+one47:
 	FMOVS (R15), F1
-	B end98
-all96:
+	B end48
+all46:
 	FMOVQ (R15), F1
-end98:
+end48:
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	WORD $0x4f000403 // movi v3.4s, #0
-	WORD $0x6ea3e404 // fcmgt v4.4s, v0.4s, v3.4s
+	WORD $0x4f000401 // movi v1.4s, #0
+	WORD $0x6ea1e403 // fcmgt v3.4s, v0.4s, v1.4s
 	WORD $0x6e20fc40 // fdiv v0.4s, v2.4s, v0.4s
-	VAND V4.B16, V0.B16, V0.B16
+	VAND V3.B16, V0.B16, V0.B16
 	CMP $4, R3
-	BGE all99
-	TBZ $1, R3, one100
+	BGE all49
+	TBZ $1, R3, one50
 	FMOVD F0, (R16)
-	TBZ $0, R3, end101
+	TBZ $0, R3, end51
 	ADD $8, R16, R4
 	VST1 V0.S[2], (R4)
-	B end101
-one100:
+	B end51
+one50:
 	FMOVS F0, (R16)
-	B end101
-all99:
+	B end51
+all49:
 	FMOVQ F0, (R16)
-end101:
-	FMOVQ 512(R12), F2
-	CMP $4, R3
-	BGE all102
-	TBZ $1, R3, one103
-	FMOVD (R17), F4
-	TBZ $0, R3, end104
-	ADD $8, R17, R4
-	VLD1 (R4), V4.S[2]
-	B end104
-one103:
-	FMOVS (R17), F4
-	B end104
-all102:
-	FMOVQ (R17), F4
-end104:
-	WORD $0x6ea43442 // cmhi v2.4s, v2.4s, v4.4s
-	WORD $0x6e20dc20 // fmul v0.4s, v1.4s, v0.4s
-	FMOVQ 544(R12), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	WORD $0x4e621c00 // bic v0.16b, v0.16b, v2.16b
-	CMP $4, R3
-	BGE all105
-	TBZ $1, R3, one106
-	FMOVD F0, (R15)
-	TBZ $0, R3, end107
-	ADD $8, R15, R4
-	VST1 V0.S[2], (R4)
-	B end107
-one106:
-	FMOVS F0, (R15)
-	B end107
-all105:
-	FMOVQ F0, (R15)
-end107:
-end86:
-	MOVD 16(R0), R6
-	MOVD R6, 168(R0)
-	MOVD bits2+56(FP), R13
-	MOVD 160(R0), R6
-	MOVD 96(R0), R7
-	MUL R7, R6, R6
-	MOVD 16(R0), R7
-	ADD R7, R6, R6
-	MOVD p+24(FP), R14
-	ADD R6<<2, R14, R14
-	MOVD norm+40(FP), R15
-	MOVD $0, R1
-	MOVD 168(R0), R2
-	SUB $4, R2, R2
-	CMP $0, R2
-	BLT tail108
-loop109:
-	FMOVQ 512(R12), F0
-	FMOVQ (R13), F1
-	WORD $0x6ea13400 // cmhi v0.4s, v0.4s, v1.4s
-	FMOVQ (R14), F1
-	FMOVQ (R15), F2
-	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
-	FMOVQ 544(R12), F2
-	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
-	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
-	FMOVQ F0, (R14)
-	ADD $4, R1, R1
-	ADD $16, R13, R13
-	ADD $16, R14, R14
-	ADD $16, R15, R15
-	CMP R2, R1
-	BLE loop109
-tail108:
-	MOVD 168(R0), R3
-	SUB R1, R3, R3
-	CMP $0, R3
-	BLE end110
-	FMOVQ 512(R12), F0
-	CMP $4, R3
-	BGE all111
-	TBZ $1, R3, one112
-	FMOVD (R13), F1
-	TBZ $0, R3, end113
-	ADD $8, R13, R4
-	VLD1 (R4), V1.S[2]
-	B end113
-one112:
-	FMOVS (R13), F1
-	B end113
-all111:
-	FMOVQ (R13), F1
-end113:
-	WORD $0x6ea13400 // cmhi v0.4s, v0.4s, v1.4s
-	CMP $4, R3
-	BGE all114
-	TBZ $1, R3, one115
-	FMOVD (R14), F1
-	TBZ $0, R3, end116
-	ADD $8, R14, R4
-	VLD1 (R4), V1.S[2]
-	B end116
-one115:
-	FMOVS (R14), F1
-	B end116
-all114:
-	FMOVQ (R14), F1
-end116:
-	CMP $4, R3
-	BGE all117
-	TBZ $1, R3, one118
-	FMOVD (R15), F2
-	TBZ $0, R3, end119
-	ADD $8, R15, R4
-	VLD1 (R4), V2.S[2]
-	B end119
-one118:
-	FMOVS (R15), F2
-	B end119
-all117:
-	FMOVQ (R15), F2
-end119:
-	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
-	FMOVQ 544(R12), F2
-	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
-	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
-	CMP $4, R3
-	BGE all120
-	TBZ $1, R3, one121
-	FMOVD F0, (R14)
-	TBZ $0, R3, end122
-	ADD $8, R14, R4
-	VST1 V0.S[2], (R4)
-	B end122
-one121:
-	FMOVS F0, (R14)
-	B end122
-all120:
-	FMOVQ F0, (R14)
-end122:
-end110:
+end51:
+end36:
 	MOVD 160(R0), R4
 	ADD $1, R4, R4
 	MOVD R4, 160(R0)
@@ -3609,8 +2750,8 @@ end110:
 	CMP R5, R4
 	BLT loop5
 end6:
-	MOVD 128(R0), R6
-	MOVD 88(R0), R7
+	MOVD 136(R0), R6
+	MOVD 104(R0), R7
 	MUL R7, R6, R6
 	MOVD R6, 152(R0)
 	MOVD $0, R6
@@ -3620,9 +2761,1217 @@ end6:
 	MOVD 168(R0), R4
 	MOVD 160(R0), R5
 	CMP R5, R4
-	BGE end124
-loop123:
+	BGE end53
+loop52:
 	MOVD 168(R0), R6
+	LSL $2, R6, R6
+	MOVD 152(R0), R7
+	ADD R7, R6, R6
+	MOVD R6, 176(R0)
+	MOVD 168(R0), R6
+	MOVD largest+32(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	MOVD 176(R0), R6
+	MOVD largest_+48(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	MOVD 168(R0), R6
+	MOVD norm+40(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	MOVD 176(R0), R6
+	MOVD norm_+56(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	MOVD 16(R0), R6
+	MOVD 168(R0), R7
+	ADD R7, R6, R6
+	MOVD largest+32(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	MOVD 176(R0), R6
+	MOVD $1, R7
+	ADD R7, R6, R6
+	MOVD largest_+48(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	MOVD 16(R0), R6
+	MOVD 168(R0), R7
+	ADD R7, R6, R6
+	MOVD norm+40(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	MOVD 176(R0), R6
+	MOVD $1, R7
+	ADD R7, R6, R6
+	MOVD norm_+56(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	MOVD 16(R0), R6
+	LSL $1, R6, R6
+	MOVD 168(R0), R7
+	ADD R7, R6, R6
+	MOVD largest+32(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	MOVD 176(R0), R6
+	MOVD $2, R7
+	ADD R7, R6, R6
+	MOVD largest_+48(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	MOVD 16(R0), R6
+	LSL $1, R6, R6
+	MOVD 168(R0), R7
+	ADD R7, R6, R6
+	MOVD norm+40(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	MOVD 176(R0), R6
+	MOVD $2, R7
+	ADD R7, R6, R6
+	MOVD norm_+56(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	MOVD 16(R0), R6
+	MOVD $3, R7
+	MUL R7, R6, R6
+	MOVD 168(R0), R7
+	ADD R7, R6, R6
+	MOVD largest+32(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	MOVD 176(R0), R6
+	MOVD $3, R7
+	ADD R7, R6, R6
+	MOVD largest_+48(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	MOVD 16(R0), R6
+	MOVD $3, R7
+	MUL R7, R6, R6
+	MOVD 168(R0), R7
+	ADD R7, R6, R6
+	MOVD norm+40(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	MOVD 176(R0), R6
+	MOVD $3, R7
+	ADD R7, R6, R6
+	MOVD norm_+56(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	MOVD 168(R0), R4
+	ADD $1, R4, R4
+	MOVD R4, 168(R0)
+	MOVD 160(R0), R5
+	CMP R5, R4
+	BLT loop52
+end53:
+	MOVD 64(R0), R6
+	MOVD 136(R0), R7
+	MOVWU R7, R7
+	ADDW R7, R6, R6
+	MOVD R6, 160(R0)
+	MOVD $0, R6
+	MOVD R6, 176(R0)
+	MOVD $4, R6
+	MOVD R6, 168(R0)
+	MOVD 176(R0), R4
+	MOVD 168(R0), R5
+	CMP R5, R4
+	BGE end55
+loop54:
+	MOVD 16(R0), R6
+	MOVD R6, 184(R0)
+	MOVD 176(R0), R6
+	MOVD 112(R0), R7
+	MUL R7, R6, R6
+	MOVD 120(R0), R7
+	ADD R7, R6, R6
+	AND $3, R6, R4
+	MOVD R4, 200(R0)
+	LSR $2, R6, R6
+	MOVD R6, 192(R0)
+	MOVD 160(R0), R6
+	VDUP R6, V31.S4
+	FMOVQ F31, 2368(R0)
+	MOVD 48(R0), R4
+	VDUP R4, V31.S4
+	FMOVQ F31, 2432(R0)
+	MOVD 56(R0), R4
+	MOVD $720896, R5
+	ADDW R5, R4, R4
+	VDUP R4, V31.S4
+	FMOVQ F31, 2496(R0)
+	MOVD 192(R0), R4
+	VDUP R4, V24.S4
+	FMOVQ (R12), F31
+	VADD V31.S4, V24.S4, V24.S4
+	MOVD 200(R0), R3
+	MOVD 184(R0), R2
+	ADD R3, R2, R2
+	MOVD bits2+72(FP), R13
+	SUB R3<<2, R13, R13
+	MOVD $0, R1
+words56:
+	FMOVQ 464(R12), F31
+	FMOVQ 480(R12), F8
+	FMOVQ 496(R12), F9
+	VMOV V24.B16, V0.B16
+	VADD V31.S4, V24.S4, V24.S4
+	FMOVQ 2368(R0), F1
+	FMOVQ 2432(R0), F2
+	FMOVQ 2496(R0), F3
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2048(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2064(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2080(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2096(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2112(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2128(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2144(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2160(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2176(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2192(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2208(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2224(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2240(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2256(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2272(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2288(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2304(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2320(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2336(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2352(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	VZIP1 V1.S4, V0.S4, V4.S4
+	VZIP1 V3.S4, V2.S4, V5.S4
+	VZIP2 V1.S4, V0.S4, V6.S4
+	VZIP2 V3.S4, V2.S4, V7.S4
+	VZIP1 V5.D2, V4.D2, V16.D2
+	VZIP2 V5.D2, V4.D2, V17.D2
+	VZIP1 V7.D2, V6.D2, V18.D2
+	VZIP2 V7.D2, V6.D2, V19.D2
+	CMP R3, R1
+	BLT some57
+	ADD $4, R1, R4
+	CMP R2, R4
+	BGT some57
+	FMOVQ F16, (R13)
+	B end58
+some57:
+	ADD $0, R1, R4
+	CMP R3, R4
+	BLT next59
+	CMP R2, R4
+	BGE next59
+	ADD $0, R13, R4
+	VST1 V16.S[0], (R4)
+next59:
+	ADD $1, R1, R4
+	CMP R3, R4
+	BLT next60
+	CMP R2, R4
+	BGE next60
+	ADD $4, R13, R4
+	VST1 V16.S[1], (R4)
+next60:
+	ADD $2, R1, R4
+	CMP R3, R4
+	BLT next61
+	CMP R2, R4
+	BGE next61
+	ADD $8, R13, R4
+	VST1 V16.S[2], (R4)
+next61:
+	ADD $3, R1, R4
+	CMP R3, R4
+	BLT next62
+	CMP R2, R4
+	BGE next62
+	ADD $12, R13, R4
+	VST1 V16.S[3], (R4)
+next62:
+end58:
+	ADD $16, R13, R13
+	ADD $4, R1, R1
+	CMP R3, R1
+	BLT some63
+	ADD $4, R1, R4
+	CMP R2, R4
+	BGT some63
+	FMOVQ F17, (R13)
+	B end64
+some63:
+	ADD $0, R1, R4
+	CMP R3, R4
+	BLT next65
+	CMP R2, R4
+	BGE next65
+	ADD $0, R13, R4
+	VST1 V17.S[0], (R4)
+next65:
+	ADD $1, R1, R4
+	CMP R3, R4
+	BLT next66
+	CMP R2, R4
+	BGE next66
+	ADD $4, R13, R4
+	VST1 V17.S[1], (R4)
+next66:
+	ADD $2, R1, R4
+	CMP R3, R4
+	BLT next67
+	CMP R2, R4
+	BGE next67
+	ADD $8, R13, R4
+	VST1 V17.S[2], (R4)
+next67:
+	ADD $3, R1, R4
+	CMP R3, R4
+	BLT next68
+	CMP R2, R4
+	BGE next68
+	ADD $12, R13, R4
+	VST1 V17.S[3], (R4)
+next68:
+end64:
+	ADD $16, R13, R13
+	ADD $4, R1, R1
+	CMP R3, R1
+	BLT some69
+	ADD $4, R1, R4
+	CMP R2, R4
+	BGT some69
+	FMOVQ F18, (R13)
+	B end70
+some69:
+	ADD $0, R1, R4
+	CMP R3, R4
+	BLT next71
+	CMP R2, R4
+	BGE next71
+	ADD $0, R13, R4
+	VST1 V18.S[0], (R4)
+next71:
+	ADD $1, R1, R4
+	CMP R3, R4
+	BLT next72
+	CMP R2, R4
+	BGE next72
+	ADD $4, R13, R4
+	VST1 V18.S[1], (R4)
+next72:
+	ADD $2, R1, R4
+	CMP R3, R4
+	BLT next73
+	CMP R2, R4
+	BGE next73
+	ADD $8, R13, R4
+	VST1 V18.S[2], (R4)
+next73:
+	ADD $3, R1, R4
+	CMP R3, R4
+	BLT next74
+	CMP R2, R4
+	BGE next74
+	ADD $12, R13, R4
+	VST1 V18.S[3], (R4)
+next74:
+end70:
+	ADD $16, R13, R13
+	ADD $4, R1, R1
+	CMP R3, R1
+	BLT some75
+	ADD $4, R1, R4
+	CMP R2, R4
+	BGT some75
+	FMOVQ F19, (R13)
+	B end76
+some75:
+	ADD $0, R1, R4
+	CMP R3, R4
+	BLT next77
+	CMP R2, R4
+	BGE next77
+	ADD $0, R13, R4
+	VST1 V19.S[0], (R4)
+next77:
+	ADD $1, R1, R4
+	CMP R3, R4
+	BLT next78
+	CMP R2, R4
+	BGE next78
+	ADD $4, R13, R4
+	VST1 V19.S[1], (R4)
+next78:
+	ADD $2, R1, R4
+	CMP R3, R4
+	BLT next79
+	CMP R2, R4
+	BGE next79
+	ADD $8, R13, R4
+	VST1 V19.S[2], (R4)
+next79:
+	ADD $3, R1, R4
+	CMP R3, R4
+	BLT next80
+	CMP R2, R4
+	BGE next80
+	ADD $12, R13, R4
+	VST1 V19.S[3], (R4)
+next80:
+end76:
+	ADD $16, R13, R13
+	ADD $4, R1, R1
+	CMP R2, R1
+	BLT words56
+	MOVD 16(R0), R6
+	MOVD R6, 184(R0)
+	MOVD 176(R0), R6
+	MOVD 112(R0), R7
+	MUL R7, R6, R6
+	AND $3, R6, R4
+	MOVD R4, 200(R0)
+	LSR $2, R6, R6
+	MOVD R6, 192(R0)
+	MOVD 160(R0), R6
+	VDUP R6, V31.S4
+	FMOVQ F31, 2368(R0)
+	MOVD 48(R0), R4
+	VDUP R4, V31.S4
+	FMOVQ F31, 2432(R0)
+	MOVD 56(R0), R4
+	MOVD $720896, R5
+	ADDW R5, R4, R4
+	VDUP R4, V31.S4
+	FMOVQ F31, 2496(R0)
+	MOVD 176(R0), R6
+	MOVD 96(R0), R7
+	MUL R7, R6, R6
+	MOVD p+24(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD 176(R0), R6
+	MOVD 16(R0), R7
+	MUL R7, R6, R6
+	MOVD norm+40(FP), R14
+	ADD R6<<2, R14, R14
+	MOVD 192(R0), R4
+	VDUP R4, V26.S4
+	FMOVQ (R12), F31
+	VADD V31.S4, V26.S4, V26.S4
+	MOVD $0, R1
+	MOVD 184(R0), R2
+	SUB $16, R2, R2
+	CMP $0, R2
+	BLT tail81
+loop82:
+	FMOVQ 464(R12), F31
+	FMOVQ 480(R12), F8
+	FMOVQ 496(R12), F9
+	VMOV V26.B16, V0.B16
+	VADD V31.S4, V26.S4, V26.S4
+	FMOVQ 2368(R0), F1
+	FMOVQ 2432(R0), F2
+	FMOVQ 2496(R0), F3
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2048(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2064(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2080(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2096(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2112(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2128(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2144(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2160(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2176(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2192(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2208(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2224(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2240(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2256(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2272(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2288(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2304(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2320(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2336(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2352(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	VZIP1 V1.S4, V0.S4, V4.S4
+	VZIP1 V3.S4, V2.S4, V5.S4
+	VZIP2 V1.S4, V0.S4, V6.S4
+	VZIP2 V3.S4, V2.S4, V7.S4
+	VZIP1 V5.D2, V4.D2, V27.D2
+	VZIP2 V5.D2, V4.D2, V28.D2
+	VZIP1 V7.D2, V6.D2, V29.D2
+	VZIP2 V7.D2, V6.D2, V30.D2
+	FMOVQ 512(R12), F0
+	WORD $0x6ebb3400 // cmhi v0.4s, v0.4s, v27.4s
+	FMOVQ (R13), F1
+	FMOVQ (R14), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
+	FMOVQ F0, (R13)
+	FMOVQ 512(R12), F0
+	WORD $0x6ebc3400 // cmhi v0.4s, v0.4s, v28.4s
+	FMOVQ 16(R13), F1
+	FMOVQ 16(R14), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
+	FMOVQ F0, 16(R13)
+	FMOVQ 512(R12), F0
+	WORD $0x6ebd3400 // cmhi v0.4s, v0.4s, v29.4s
+	FMOVQ 32(R13), F1
+	FMOVQ 32(R14), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
+	FMOVQ F0, 32(R13)
+	FMOVQ 512(R12), F0
+	WORD $0x6ebe3400 // cmhi v0.4s, v0.4s, v30.4s
+	FMOVQ 48(R13), F1
+	FMOVQ 48(R14), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
+	FMOVQ F0, 48(R13)
+	ADD $16, R1, R1
+	ADD $64, R13, R13
+	ADD $64, R14, R14
+	CMP R2, R1
+	BLE loop82
+tail81:
+	MOVD 184(R0), R3
+	SUB R1, R3, R3
+	CMP $0, R3
+	BLE end83
+	FMOVQ 464(R12), F31
+	FMOVQ 480(R12), F8
+	FMOVQ 496(R12), F9
+	VMOV V26.B16, V0.B16
+	VADD V31.S4, V26.S4, V26.S4
+	FMOVQ 2368(R0), F1
+	FMOVQ 2432(R0), F2
+	FMOVQ 2496(R0), F3
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2048(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2064(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2080(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2096(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2112(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2128(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2144(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2160(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2176(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2192(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2208(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2224(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2240(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2256(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2272(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2288(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2304(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2320(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2336(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2352(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	VZIP1 V1.S4, V0.S4, V4.S4
+	VZIP1 V3.S4, V2.S4, V5.S4
+	VZIP2 V1.S4, V0.S4, V6.S4
+	VZIP2 V3.S4, V2.S4, V7.S4
+	VZIP1 V5.D2, V4.D2, V27.D2
+	VZIP2 V5.D2, V4.D2, V28.D2
+	VZIP1 V7.D2, V6.D2, V29.D2
+	VZIP2 V7.D2, V6.D2, V30.D2
+	FMOVQ 512(R12), F0
+	WORD $0x6ebb3400 // cmhi v0.4s, v0.4s, v27.4s
+	CMP $4, R3
+	BGE all84
+	TBZ $1, R3, one85
+	FMOVD (R13), F1
+	TBZ $0, R3, end86
+	ADD $8, R13, R4
+	VLD1 (R4), V1.S[2]
+	B end86
+one85:
+	FMOVS (R13), F1
+	B end86
+all84:
+	FMOVQ (R13), F1
+end86:
+	CMP $4, R3
+	BGE all87
+	TBZ $1, R3, one88
+	FMOVD (R14), F2
+	TBZ $0, R3, end89
+	ADD $8, R14, R4
+	VLD1 (R4), V2.S[2]
+	B end89
+one88:
+	FMOVS (R14), F2
+	B end89
+all87:
+	FMOVQ (R14), F2
+end89:
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
+	CMP $4, R3
+	BGE all90
+	TBZ $1, R3, one91
+	FMOVD F0, (R13)
+	TBZ $0, R3, end92
+	ADD $8, R13, R4
+	VST1 V0.S[2], (R4)
+	B end92
+one91:
+	FMOVS F0, (R13)
+	B end92
+all90:
+	FMOVQ F0, (R13)
+end92:
+	SUB $4, R3, R3
+	CMP $0, R3
+	BLE end83
+	FMOVQ 512(R12), F0
+	WORD $0x6ebc3400 // cmhi v0.4s, v0.4s, v28.4s
+	CMP $4, R3
+	BGE all93
+	TBZ $1, R3, one94
+	FMOVD 16(R13), F1
+	TBZ $0, R3, end95
+	ADD $24, R13, R4
+	VLD1 (R4), V1.S[2]
+	B end95
+one94:
+	FMOVS 16(R13), F1
+	B end95
+all93:
+	FMOVQ 16(R13), F1
+end95:
+	CMP $4, R3
+	BGE all96
+	TBZ $1, R3, one97
+	FMOVD 16(R14), F2
+	TBZ $0, R3, end98
+	ADD $24, R14, R4
+	VLD1 (R4), V2.S[2]
+	B end98
+one97:
+	FMOVS 16(R14), F2
+	B end98
+all96:
+	FMOVQ 16(R14), F2
+end98:
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
+	CMP $4, R3
+	BGE all99
+	TBZ $1, R3, one100
+	FMOVD F0, 16(R13)
+	TBZ $0, R3, end101
+	ADD $24, R13, R4
+	VST1 V0.S[2], (R4)
+	B end101
+one100:
+	FMOVS F0, 16(R13)
+	B end101
+all99:
+	FMOVQ F0, 16(R13)
+end101:
+	SUB $4, R3, R3
+	CMP $0, R3
+	BLE end83
+	FMOVQ 512(R12), F0
+	WORD $0x6ebd3400 // cmhi v0.4s, v0.4s, v29.4s
+	CMP $4, R3
+	BGE all102
+	TBZ $1, R3, one103
+	FMOVD 32(R13), F1
+	TBZ $0, R3, end104
+	ADD $40, R13, R4
+	VLD1 (R4), V1.S[2]
+	B end104
+one103:
+	FMOVS 32(R13), F1
+	B end104
+all102:
+	FMOVQ 32(R13), F1
+end104:
+	CMP $4, R3
+	BGE all105
+	TBZ $1, R3, one106
+	FMOVD 32(R14), F2
+	TBZ $0, R3, end107
+	ADD $40, R14, R4
+	VLD1 (R4), V2.S[2]
+	B end107
+one106:
+	FMOVS 32(R14), F2
+	B end107
+all105:
+	FMOVQ 32(R14), F2
+end107:
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
+	CMP $4, R3
+	BGE all108
+	TBZ $1, R3, one109
+	FMOVD F0, 32(R13)
+	TBZ $0, R3, end110
+	ADD $40, R13, R4
+	VST1 V0.S[2], (R4)
+	B end110
+one109:
+	FMOVS F0, 32(R13)
+	B end110
+all108:
+	FMOVQ F0, 32(R13)
+end110:
+	SUB $4, R3, R3
+	CMP $0, R3
+	BLE end83
+	FMOVQ 512(R12), F0
+	WORD $0x6ebe3400 // cmhi v0.4s, v0.4s, v30.4s
+	CMP $4, R3
+	BGE all111
+	TBZ $1, R3, one112
+	FMOVD 48(R13), F1
+	TBZ $0, R3, end113
+	ADD $56, R13, R4
+	VLD1 (R4), V1.S[2]
+	B end113
+one112:
+	FMOVS 48(R13), F1
+	B end113
+all111:
+	FMOVQ 48(R13), F1
+end113:
+	CMP $4, R3
+	BGE all114
+	TBZ $1, R3, one115
+	FMOVD 48(R14), F2
+	TBZ $0, R3, end116
+	ADD $56, R14, R4
+	VLD1 (R4), V2.S[2]
+	B end116
+one115:
+	FMOVS 48(R14), F2
+	B end116
+all114:
+	FMOVQ 48(R14), F2
+end116:
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
+	CMP $4, R3
+	BGE all117
+	TBZ $1, R3, one118
+	FMOVD F0, 48(R13)
+	TBZ $0, R3, end119
+	ADD $56, R13, R4
+	VST1 V0.S[2], (R4)
+	B end119
+one118:
+	FMOVS F0, 48(R13)
+	B end119
+all117:
+	FMOVQ F0, 48(R13)
+end119:
+end83:
+	MOVD 16(R0), R6
+	MOVD R6, 184(R0)
+	MOVD bits2+72(FP), R13
+	MOVD 176(R0), R6
+	MOVD 96(R0), R7
+	MUL R7, R6, R6
+	MOVD 16(R0), R7
+	ADD R7, R6, R6
+	MOVD p+24(FP), R14
+	ADD R6<<2, R14, R14
+	MOVD 176(R0), R6
+	MOVD 16(R0), R7
+	MUL R7, R6, R6
+	MOVD norm+40(FP), R15
+	ADD R6<<2, R15, R15
+	MOVD $0, R1
+	MOVD 184(R0), R2
+	SUB $4, R2, R2
+	CMP $0, R2
+	BLT tail120
+loop121:
+	FMOVQ 512(R12), F0
+	FMOVQ (R13), F1
+	WORD $0x6ea13400 // cmhi v0.4s, v0.4s, v1.4s
+	FMOVQ (R14), F1
+	FMOVQ (R15), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
+	FMOVQ F0, (R14)
+	ADD $4, R1, R1
+	ADD $16, R13, R13
+	ADD $16, R14, R14
+	ADD $16, R15, R15
+	CMP R2, R1
+	BLE loop121
+tail120:
+	MOVD 184(R0), R3
+	SUB R1, R3, R3
+	CMP $0, R3
+	BLE end122
+	FMOVQ 512(R12), F0
+	CMP $4, R3
+	BGE all123
+	TBZ $1, R3, one124
+	FMOVD (R13), F1
+	TBZ $0, R3, end125
+	ADD $8, R13, R4
+	VLD1 (R4), V1.S[2]
+	B end125
+one124:
+	FMOVS (R13), F1
+	B end125
+all123:
+	FMOVQ (R13), F1
+end125:
+	WORD $0x6ea13400 // cmhi v0.4s, v0.4s, v1.4s
+	CMP $4, R3
+	BGE all126
+	TBZ $1, R3, one127
+	FMOVD (R14), F1
+	TBZ $0, R3, end128
+	ADD $8, R14, R4
+	VLD1 (R4), V1.S[2]
+	B end128
+one127:
+	FMOVS (R14), F1
+	B end128
+all126:
+	FMOVQ (R14), F1
+end128:
+	CMP $4, R3
+	BGE all129
+	TBZ $1, R3, one130
+	FMOVD (R15), F2
+	TBZ $0, R3, end131
+	ADD $8, R15, R4
+	VLD1 (R4), V2.S[2]
+	B end131
+one130:
+	FMOVS (R15), F2
+	B end131
+all129:
+	FMOVQ (R15), F2
+end131:
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
+	CMP $4, R3
+	BGE all132
+	TBZ $1, R3, one133
+	FMOVD F0, (R14)
+	TBZ $0, R3, end134
+	ADD $8, R14, R4
+	VST1 V0.S[2], (R4)
+	B end134
+one133:
+	FMOVS F0, (R14)
+	B end134
+all132:
+	FMOVQ F0, (R14)
+end134:
+end122:
+	MOVD 176(R0), R4
+	ADD $1, R4, R4
+	MOVD R4, 176(R0)
+	MOVD 168(R0), R5
+	CMP R5, R4
+	BLT loop54
+end55:
+	MOVD 136(R0), R6
+	MOVD 88(R0), R7
+	MUL R7, R6, R6
+	MOVD R6, 168(R0)
+	MOVD $0, R6
+	MOVD R6, 184(R0)
+	MOVD 16(R0), R6
+	MOVD R6, 176(R0)
+	MOVD 184(R0), R4
+	MOVD 176(R0), R5
+	CMP R5, R4
+	BGE end136
+loop135:
+	MOVD 184(R0), R6
 	MOVD 72(R0), R7
 	ADD R7, R6, R6
 	MOVD 80(R0), R7
@@ -3631,9 +3980,9 @@ loop123:
 	MOVD $0, R7
 	CMP R7, R6
 	CSEL GT, R6, R7, R6
-	MOVD R6, 176(R0)
+	MOVD R6, 192(R0)
 	MOVD 24(R0), R6
-	MOVD 168(R0), R7
+	MOVD 184(R0), R7
 	ADD R7, R6, R6
 	MOVD 80(R0), R7
 	CMP R7, R6
@@ -3641,46 +3990,46 @@ loop123:
 	MOVD $0, R7
 	CMP R7, R6
 	CSEL GT, R6, R7, R6
-	MOVD R6, 184(R0)
-	MOVD 168(R0), R6
-	LSL $6, R6, R6
-	MOVD 152(R0), R7
-	ADD R7, R6, R6
-	MOVD R6, 192(R0)
-	MOVD 176(R0), R6
-	LSL $6, R6, R6
-	MOVD 152(R0), R7
-	ADD R7, R6, R6
 	MOVD R6, 200(R0)
-	MOVD 168(R0), R6
-	MOVD 16(R0), R7
-	ADD R7, R6, R6
-	MOVD R6, 208(R0)
 	MOVD 184(R0), R6
 	LSL $6, R6, R6
-	MOVD 152(R0), R7
+	MOVD 168(R0), R7
+	ADD R7, R6, R6
+	MOVD R6, 208(R0)
+	MOVD 192(R0), R6
+	LSL $6, R6, R6
+	MOVD 168(R0), R7
 	ADD R7, R6, R6
 	MOVD R6, 216(R0)
-	MOVD 168(R0), R6
+	MOVD 184(R0), R6
+	MOVD 16(R0), R7
+	ADD R7, R6, R6
+	MOVD R6, 224(R0)
+	MOVD 200(R0), R6
+	LSL $6, R6, R6
+	MOVD 168(R0), R7
+	ADD R7, R6, R6
+	MOVD R6, 232(R0)
+	MOVD 184(R0), R6
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2368(R0)
-	MOVD 208(R0), R6
+	MOVD 224(R0), R6
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2432(R0)
-	MOVD 200(R0), R6
-	MOVD v+72(FP), R13
-	ADD R6<<2, R13, R13
 	MOVD 216(R0), R6
-	MOVD v+72(FP), R14
+	MOVD v+88(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD 232(R0), R6
+	MOVD v+88(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD 192(R0), R6
-	MOVD y+64(FP), R15
+	MOVD 208(R0), R6
+	MOVD y+80(FP), R15
 	ADD R6<<2, R15, R15
 	FMOVQ 2368(R0), F0
 	FMOVQ (R13), F1
@@ -3722,7 +4071,7 @@ loop123:
 	WORD $0x4f000401 // movi v1.4s, #0
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ F0, 48(R15)
-	MOVD 168(R0), R6
+	MOVD 184(R0), R6
 	MOVD 96(R0), R7
 	ADD R7, R6, R6
 	MOVD p+24(FP), R4
@@ -3731,21 +4080,21 @@ loop123:
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2368(R0)
 	MOVD 96(R0), R6
-	MOVD 208(R0), R7
+	MOVD 224(R0), R7
 	ADD R7, R6, R6
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2432(R0)
-	MOVD 200(R0), R6
-	MOVD v+72(FP), R13
-	ADD R6<<2, R13, R13
 	MOVD 216(R0), R6
-	MOVD v+72(FP), R14
+	MOVD v+88(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD 232(R0), R6
+	MOVD v+88(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD 192(R0), R6
-	MOVD y+64(FP), R15
+	MOVD 208(R0), R6
+	MOVD y+80(FP), R15
 	ADD R6<<2, R15, R15
 	FMOVQ 2368(R0), F0
 	FMOVQ 64(R13), F1
@@ -3787,7 +4136,7 @@ loop123:
 	WORD $0x4f000401 // movi v1.4s, #0
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ F0, 112(R15)
-	MOVD 168(R0), R6
+	MOVD 184(R0), R6
 	MOVD 96(R0), R7
 	LSL $1, R7, R7
 	ADD R7, R6, R6
@@ -3798,21 +4147,21 @@ loop123:
 	FMOVQ F31, 2368(R0)
 	MOVD 96(R0), R6
 	LSL $1, R6, R6
-	MOVD 208(R0), R7
+	MOVD 224(R0), R7
 	ADD R7, R6, R6
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2432(R0)
-	MOVD 200(R0), R6
-	MOVD v+72(FP), R13
-	ADD R6<<2, R13, R13
 	MOVD 216(R0), R6
-	MOVD v+72(FP), R14
+	MOVD v+88(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD 232(R0), R6
+	MOVD v+88(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD 192(R0), R6
-	MOVD y+64(FP), R15
+	MOVD 208(R0), R6
+	MOVD y+80(FP), R15
 	ADD R6<<2, R15, R15
 	FMOVQ 2368(R0), F0
 	FMOVQ 128(R13), F1
@@ -3854,7 +4203,7 @@ loop123:
 	WORD $0x4f000401 // movi v1.4s, #0
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ F0, 176(R15)
-	MOVD 168(R0), R6
+	MOVD 184(R0), R6
 	MOVD 96(R0), R7
 	MOVD $3, R8
 	MUL R8, R7, R7
@@ -3867,21 +4216,21 @@ loop123:
 	MOVD 96(R0), R6
 	MOVD $3, R7
 	MUL R7, R6, R6
-	MOVD 208(R0), R7
+	MOVD 224(R0), R7
 	ADD R7, R6, R6
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2432(R0)
-	MOVD 200(R0), R6
-	MOVD v+72(FP), R13
-	ADD R6<<2, R13, R13
 	MOVD 216(R0), R6
-	MOVD v+72(FP), R14
+	MOVD v+88(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD 232(R0), R6
+	MOVD v+88(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD 192(R0), R6
-	MOVD y+64(FP), R15
+	MOVD 208(R0), R6
+	MOVD y+80(FP), R15
 	ADD R6<<2, R15, R15
 	FMOVQ 2368(R0), F0
 	FMOVQ 192(R13), F1
@@ -3923,17 +4272,17 @@ loop123:
 	WORD $0x4f000401 // movi v1.4s, #0
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ F0, 240(R15)
-	MOVD 168(R0), R4
+	MOVD 184(R0), R4
 	ADD $1, R4, R4
-	MOVD R4, 168(R0)
-	MOVD 160(R0), R5
+	MOVD R4, 184(R0)
+	MOVD 176(R0), R5
 	CMP R5, R4
-	BLT loop123
-end124:
-	MOVD 128(R0), R4
+	BLT loop135
+end136:
+	MOVD 136(R0), R4
 	ADD $1, R4, R4
-	MOVD R4, 128(R0)
-	MOVD 120(R0), R5
+	MOVD R4, 136(R0)
+	MOVD 128(R0), R5
 	CMP R5, R4
 	BLT loop1
 end2:
@@ -5038,29 +5387,29 @@ loop1:
 end2:
 	RET
 
-// func attention64SourceWindow2DropoutVector1NEON(frame *byte, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T_ int, S_ int, P_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·attention64SourceWindow2DropoutVector1NEON(SB), NOSPLIT, $0-148
+// func attention64SourceWindow2DropoutVector1NEON(frame *byte, q *float32, k *float32, p *float32, largest *float32, norm *float32, largest_ *float32, norm_ *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T_ int, S_ int, P_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·attention64SourceWindow2DropoutVector1NEON(SB), NOSPLIT, $0-164
 	MOVD frame+0(FP), R0
 	MOVD $vectorConstants<>+0(SB), R12
-	MOVD b_from+80(FP), R4
+	MOVD b_from+96(FP), R4
 	MOVD R4, (R0)
-	MOVD b_to+88(FP), R4
+	MOVD b_to+104(FP), R4
 	MOVD R4, 8(R0)
-	MOVD T_+96(FP), R4
+	MOVD T_+112(FP), R4
 	MOVD R4, 16(R0)
-	MOVD S_+104(FP), R4
+	MOVD S_+120(FP), R4
 	MOVD R4, 24(R0)
-	MOVD P_+112(FP), R4
+	MOVD P_+128(FP), R4
 	MOVD R4, 32(R0)
-	MOVWU seed0+120(FP), R4
+	MOVWU seed0+136(FP), R4
 	MOVD R4, 40(R0)
-	MOVWU seed1+124(FP), R4
+	MOVWU seed1+140(FP), R4
 	MOVD R4, 48(R0)
-	MOVWU step+128(FP), R4
+	MOVWU step+144(FP), R4
 	MOVD R4, 56(R0)
-	MOVD layer+136(FP), R4
+	MOVD layer+152(FP), R4
 	MOVD R4, 64(R0)
-	MOVWU example+144(FP), R4
+	MOVWU example+160(FP), R4
 	MOVD R4, 72(R0)
 	MOVD 40(R0), R4
 	MOVD $2654435769, R5
@@ -5152,46 +5501,49 @@ TEXT ·attention64SourceWindow2DropoutVector1NEON(SB), NOSPLIT, $0-148
 	LSL $1, R6, R6
 	MOVD R6, 120(R0)
 	MOVD 16(R0), R6
-	MOVD $3, R7
-	ADD R7, R6, R6
-	MOVD $4, R7
-	SDIV R7, R6, R6
-	LSL $3, R6, R6
+	LSL $2, R6, R6
 	MOVD R6, 128(R0)
 	MOVD 16(R0), R6
 	MOVD $3, R7
 	ADD R7, R6, R6
 	MOVD $4, R7
 	SDIV R7, R6, R6
-	LSL $2, R6, R6
+	LSL $3, R6, R6
 	MOVD R6, 136(R0)
-	MOVD (R0), R6
-	MOVD R6, 152(R0)
-	MOVD 8(R0), R6
+	MOVD 16(R0), R6
+	MOVD $3, R7
+	ADD R7, R6, R6
+	MOVD $4, R7
+	SDIV R7, R6, R6
+	LSL $2, R6, R6
 	MOVD R6, 144(R0)
-	MOVD 152(R0), R4
-	MOVD 144(R0), R5
+	MOVD (R0), R6
+	MOVD R6, 160(R0)
+	MOVD 8(R0), R6
+	MOVD R6, 152(R0)
+	MOVD 160(R0), R4
+	MOVD 152(R0), R5
 	CMP R5, R4
 	BGE end2
 loop1:
-	MOVD 152(R0), R6
+	MOVD 160(R0), R6
 	MOVD 104(R0), R7
 	MUL R7, R6, R6
-	MOVD R6, 160(R0)
-	MOVD 152(R0), R6
+	MOVD R6, 168(R0)
+	MOVD 160(R0), R6
 	MOVD 112(R0), R7
 	MUL R7, R6, R6
-	MOVD R6, 168(R0)
-	MOVD $0, R6
-	MOVD R6, 184(R0)
-	MOVD 16(R0), R6
 	MOVD R6, 176(R0)
-	MOVD 184(R0), R4
-	MOVD 176(R0), R5
+	MOVD $0, R6
+	MOVD R6, 192(R0)
+	MOVD 16(R0), R6
+	MOVD R6, 184(R0)
+	MOVD 192(R0), R4
+	MOVD 184(R0), R5
 	CMP R5, R4
 	BGE end4
 loop3:
-	MOVD 184(R0), R6
+	MOVD 192(R0), R6
 	MOVD $-1, R7
 	MUL R7, R6, R6
 	MOVD 80(R0), R7
@@ -5202,8 +5554,8 @@ loop3:
 	MOVD $0, R7
 	CMP R7, R6
 	CSEL GT, R6, R7, R6
-	MOVD R6, 192(R0)
-	MOVD 184(R0), R6
+	MOVD R6, 200(R0)
+	MOVD 192(R0), R6
 	MOVD $-1, R7
 	MUL R7, R6, R6
 	MOVD 96(R0), R7
@@ -5214,11 +5566,6 @@ loop3:
 	MOVD $0, R7
 	CMP R7, R6
 	CSEL GT, R6, R7, R6
-	MOVD R6, 200(R0)
-	MOVD 184(R0), R6
-	LSL $6, R6, R6
-	MOVD 160(R0), R7
-	ADD R7, R6, R6
 	MOVD R6, 208(R0)
 	MOVD 192(R0), R6
 	LSL $6, R6, R6
@@ -5227,20 +5574,25 @@ loop3:
 	MOVD R6, 216(R0)
 	MOVD 200(R0), R6
 	LSL $6, R6, R6
-	MOVD 168(R0), R7
+	MOVD 176(R0), R7
 	ADD R7, R6, R6
 	MOVD R6, 224(R0)
-	MOVD 184(R0), R6
-	MOVD 16(R0), R7
+	MOVD 208(R0), R6
+	LSL $6, R6, R6
+	MOVD 176(R0), R7
 	ADD R7, R6, R6
 	MOVD R6, 232(R0)
-	MOVD 208(R0), R6
+	MOVD 192(R0), R6
+	MOVD 16(R0), R7
+	ADD R7, R6, R6
+	MOVD R6, 240(R0)
+	MOVD 216(R0), R6
 	MOVD q+8(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 216(R0), R6
+	MOVD 224(R0), R6
 	MOVD k+16(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD 224(R0), R6
+	MOVD 232(R0), R6
 	MOVD k+16(FP), R15
 	ADD R6<<2, R15, R15
 	WORD $0x4f00041b // movi v27.4s, #0
@@ -5476,21 +5828,21 @@ loop3:
 	FMOVQ 2368(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	MOVD 184(R0), R6
+	MOVD 192(R0), R6
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
 	FMOVQ 2432(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	MOVD 232(R0), R6
+	MOVD 240(R0), R6
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
 	FMOVQ 2496(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	MOVD 184(R0), R6
+	MOVD 192(R0), R6
 	MOVD 120(R0), R7
 	ADD R7, R6, R6
 	MOVD p+24(FP), R4
@@ -5500,7 +5852,7 @@ loop3:
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	MOVD 120(R0), R6
-	MOVD 232(R0), R7
+	MOVD 240(R0), R7
 	ADD R7, R6, R6
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
@@ -5508,7 +5860,7 @@ loop3:
 	FMOVQ 2624(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	MOVD 184(R0), R6
+	MOVD 192(R0), R6
 	MOVD 120(R0), R7
 	LSL $1, R7, R7
 	ADD R7, R6, R6
@@ -5520,7 +5872,7 @@ loop3:
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	MOVD 120(R0), R6
 	LSL $1, R6, R6
-	MOVD 232(R0), R7
+	MOVD 240(R0), R7
 	ADD R7, R6, R6
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
@@ -5528,7 +5880,7 @@ loop3:
 	FMOVQ 2752(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	MOVD 184(R0), R6
+	MOVD 192(R0), R6
 	MOVD 120(R0), R7
 	MOVD $3, R8
 	MUL R8, R7, R7
@@ -5542,23 +5894,18 @@ loop3:
 	MOVD 120(R0), R6
 	MOVD $3, R7
 	MUL R7, R6, R6
-	MOVD 232(R0), R7
+	MOVD 240(R0), R7
 	ADD R7, R6, R6
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
-	MOVD 184(R0), R4
+	MOVD 192(R0), R4
 	ADD $1, R4, R4
-	MOVD R4, 184(R0)
-	MOVD 176(R0), R5
+	MOVD R4, 192(R0)
+	MOVD 184(R0), R5
 	CMP R5, R4
 	BLT loop3
 end4:
-	MOVD 72(R0), R6
-	MOVD 152(R0), R7
-	MOVWU R7, R7
-	ADDW R7, R6, R6
-	MOVD R6, 176(R0)
 	MOVD $0, R6
 	MOVD R6, 192(R0)
 	MOVD $4, R6
@@ -5571,730 +5918,6 @@ loop5:
 	MOVD 16(R0), R6
 	MOVD R6, 200(R0)
 	MOVD 192(R0), R6
-	MOVD 128(R0), R7
-	MUL R7, R6, R6
-	AND $3, R6, R4
-	MOVD R4, 216(R0)
-	LSR $2, R6, R6
-	MOVD R6, 208(R0)
-	MOVD 176(R0), R6
-	VDUP R6, V31.S4
-	FMOVQ F31, 2368(R0)
-	MOVD 56(R0), R4
-	VDUP R4, V31.S4
-	FMOVQ F31, 2432(R0)
-	MOVD 64(R0), R4
-	MOVD $851968, R5
-	ADDW R5, R4, R4
-	VDUP R4, V31.S4
-	FMOVQ F31, 2496(R0)
-	MOVD 208(R0), R4
-	VDUP R4, V24.S4
-	FMOVQ (R12), F31
-	VADD V31.S4, V24.S4, V24.S4
-	MOVD 216(R0), R3
-	MOVD 200(R0), R2
-	ADD R3, R2, R2
-	MOVD bits+48(FP), R13
-	SUB R3<<2, R13, R13
-	MOVD $0, R1
-words7:
-	FMOVQ 464(R12), F31
-	FMOVQ 480(R12), F8
-	FMOVQ 496(R12), F9
-	VMOV V24.B16, V0.B16
-	VADD V31.S4, V24.S4, V24.S4
-	FMOVQ 2368(R0), F1
-	FMOVQ 2432(R0), F2
-	FMOVQ 2496(R0), F3
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2048(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2064(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2080(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2096(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2112(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2128(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2144(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2160(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2176(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2192(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2208(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2224(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2240(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2256(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2272(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2288(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2304(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2320(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2336(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2352(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	VZIP1 V1.S4, V0.S4, V4.S4
-	VZIP1 V3.S4, V2.S4, V5.S4
-	VZIP2 V1.S4, V0.S4, V6.S4
-	VZIP2 V3.S4, V2.S4, V7.S4
-	VZIP1 V5.D2, V4.D2, V16.D2
-	VZIP2 V5.D2, V4.D2, V17.D2
-	VZIP1 V7.D2, V6.D2, V18.D2
-	VZIP2 V7.D2, V6.D2, V19.D2
-	CMP R3, R1
-	BLT some8
-	ADD $4, R1, R4
-	CMP R2, R4
-	BGT some8
-	FMOVQ F16, (R13)
-	B end9
-some8:
-	ADD $0, R1, R4
-	CMP R3, R4
-	BLT next10
-	CMP R2, R4
-	BGE next10
-	ADD $0, R13, R4
-	VST1 V16.S[0], (R4)
-next10:
-	ADD $1, R1, R4
-	CMP R3, R4
-	BLT next11
-	CMP R2, R4
-	BGE next11
-	ADD $4, R13, R4
-	VST1 V16.S[1], (R4)
-next11:
-	ADD $2, R1, R4
-	CMP R3, R4
-	BLT next12
-	CMP R2, R4
-	BGE next12
-	ADD $8, R13, R4
-	VST1 V16.S[2], (R4)
-next12:
-	ADD $3, R1, R4
-	CMP R3, R4
-	BLT next13
-	CMP R2, R4
-	BGE next13
-	ADD $12, R13, R4
-	VST1 V16.S[3], (R4)
-next13:
-end9:
-	ADD $16, R13, R13
-	ADD $4, R1, R1
-	CMP R3, R1
-	BLT some14
-	ADD $4, R1, R4
-	CMP R2, R4
-	BGT some14
-	FMOVQ F17, (R13)
-	B end15
-some14:
-	ADD $0, R1, R4
-	CMP R3, R4
-	BLT next16
-	CMP R2, R4
-	BGE next16
-	ADD $0, R13, R4
-	VST1 V17.S[0], (R4)
-next16:
-	ADD $1, R1, R4
-	CMP R3, R4
-	BLT next17
-	CMP R2, R4
-	BGE next17
-	ADD $4, R13, R4
-	VST1 V17.S[1], (R4)
-next17:
-	ADD $2, R1, R4
-	CMP R3, R4
-	BLT next18
-	CMP R2, R4
-	BGE next18
-	ADD $8, R13, R4
-	VST1 V17.S[2], (R4)
-next18:
-	ADD $3, R1, R4
-	CMP R3, R4
-	BLT next19
-	CMP R2, R4
-	BGE next19
-	ADD $12, R13, R4
-	VST1 V17.S[3], (R4)
-next19:
-end15:
-	ADD $16, R13, R13
-	ADD $4, R1, R1
-	CMP R3, R1
-	BLT some20
-	ADD $4, R1, R4
-	CMP R2, R4
-	BGT some20
-	FMOVQ F18, (R13)
-	B end21
-some20:
-	ADD $0, R1, R4
-	CMP R3, R4
-	BLT next22
-	CMP R2, R4
-	BGE next22
-	ADD $0, R13, R4
-	VST1 V18.S[0], (R4)
-next22:
-	ADD $1, R1, R4
-	CMP R3, R4
-	BLT next23
-	CMP R2, R4
-	BGE next23
-	ADD $4, R13, R4
-	VST1 V18.S[1], (R4)
-next23:
-	ADD $2, R1, R4
-	CMP R3, R4
-	BLT next24
-	CMP R2, R4
-	BGE next24
-	ADD $8, R13, R4
-	VST1 V18.S[2], (R4)
-next24:
-	ADD $3, R1, R4
-	CMP R3, R4
-	BLT next25
-	CMP R2, R4
-	BGE next25
-	ADD $12, R13, R4
-	VST1 V18.S[3], (R4)
-next25:
-end21:
-	ADD $16, R13, R13
-	ADD $4, R1, R1
-	CMP R3, R1
-	BLT some26
-	ADD $4, R1, R4
-	CMP R2, R4
-	BGT some26
-	FMOVQ F19, (R13)
-	B end27
-some26:
-	ADD $0, R1, R4
-	CMP R3, R4
-	BLT next28
-	CMP R2, R4
-	BGE next28
-	ADD $0, R13, R4
-	VST1 V19.S[0], (R4)
-next28:
-	ADD $1, R1, R4
-	CMP R3, R4
-	BLT next29
-	CMP R2, R4
-	BGE next29
-	ADD $4, R13, R4
-	VST1 V19.S[1], (R4)
-next29:
-	ADD $2, R1, R4
-	CMP R3, R4
-	BLT next30
-	CMP R2, R4
-	BGE next30
-	ADD $8, R13, R4
-	VST1 V19.S[2], (R4)
-next30:
-	ADD $3, R1, R4
-	CMP R3, R4
-	BLT next31
-	CMP R2, R4
-	BGE next31
-	ADD $12, R13, R4
-	VST1 V19.S[3], (R4)
-next31:
-end27:
-	ADD $16, R13, R13
-	ADD $4, R1, R1
-	CMP R2, R1
-	BLT words7
-	MOVD 16(R0), R6
-	MOVD R6, 200(R0)
-	MOVD 192(R0), R6
-	MOVD 128(R0), R7
-	MUL R7, R6, R6
-	MOVD 136(R0), R7
-	ADD R7, R6, R6
-	AND $3, R6, R4
-	MOVD R4, 216(R0)
-	LSR $2, R6, R6
-	MOVD R6, 208(R0)
-	MOVD 176(R0), R6
-	VDUP R6, V31.S4
-	FMOVQ F31, 2368(R0)
-	MOVD 56(R0), R4
-	VDUP R4, V31.S4
-	FMOVQ F31, 2432(R0)
-	MOVD 64(R0), R4
-	MOVD $851968, R5
-	ADDW R5, R4, R4
-	VDUP R4, V31.S4
-	FMOVQ F31, 2496(R0)
-	MOVD 208(R0), R4
-	VDUP R4, V24.S4
-	FMOVQ (R12), F31
-	VADD V31.S4, V24.S4, V24.S4
-	MOVD 216(R0), R3
-	MOVD 200(R0), R2
-	ADD R3, R2, R2
-	MOVD bits2+56(FP), R13
-	SUB R3<<2, R13, R13
-	MOVD $0, R1
-words32:
-	FMOVQ 464(R12), F31
-	FMOVQ 480(R12), F8
-	FMOVQ 496(R12), F9
-	VMOV V24.B16, V0.B16
-	VADD V31.S4, V24.S4, V24.S4
-	FMOVQ 2368(R0), F1
-	FMOVQ 2432(R0), F2
-	FMOVQ 2496(R0), F3
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2048(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2064(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2080(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2096(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2112(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2128(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2144(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2160(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2176(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2192(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2208(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2224(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2240(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2256(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2272(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2288(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2304(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2320(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2336(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2352(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	VZIP1 V1.S4, V0.S4, V4.S4
-	VZIP1 V3.S4, V2.S4, V5.S4
-	VZIP2 V1.S4, V0.S4, V6.S4
-	VZIP2 V3.S4, V2.S4, V7.S4
-	VZIP1 V5.D2, V4.D2, V16.D2
-	VZIP2 V5.D2, V4.D2, V17.D2
-	VZIP1 V7.D2, V6.D2, V18.D2
-	VZIP2 V7.D2, V6.D2, V19.D2
-	CMP R3, R1
-	BLT some33
-	ADD $4, R1, R4
-	CMP R2, R4
-	BGT some33
-	FMOVQ F16, (R13)
-	B end34
-some33:
-	ADD $0, R1, R4
-	CMP R3, R4
-	BLT next35
-	CMP R2, R4
-	BGE next35
-	ADD $0, R13, R4
-	VST1 V16.S[0], (R4)
-next35:
-	ADD $1, R1, R4
-	CMP R3, R4
-	BLT next36
-	CMP R2, R4
-	BGE next36
-	ADD $4, R13, R4
-	VST1 V16.S[1], (R4)
-next36:
-	ADD $2, R1, R4
-	CMP R3, R4
-	BLT next37
-	CMP R2, R4
-	BGE next37
-	ADD $8, R13, R4
-	VST1 V16.S[2], (R4)
-next37:
-	ADD $3, R1, R4
-	CMP R3, R4
-	BLT next38
-	CMP R2, R4
-	BGE next38
-	ADD $12, R13, R4
-	VST1 V16.S[3], (R4)
-next38:
-end34:
-	ADD $16, R13, R13
-	ADD $4, R1, R1
-	CMP R3, R1
-	BLT some39
-	ADD $4, R1, R4
-	CMP R2, R4
-	BGT some39
-	FMOVQ F17, (R13)
-	B end40
-some39:
-	ADD $0, R1, R4
-	CMP R3, R4
-	BLT next41
-	CMP R2, R4
-	BGE next41
-	ADD $0, R13, R4
-	VST1 V17.S[0], (R4)
-next41:
-	ADD $1, R1, R4
-	CMP R3, R4
-	BLT next42
-	CMP R2, R4
-	BGE next42
-	ADD $4, R13, R4
-	VST1 V17.S[1], (R4)
-next42:
-	ADD $2, R1, R4
-	CMP R3, R4
-	BLT next43
-	CMP R2, R4
-	BGE next43
-	ADD $8, R13, R4
-	VST1 V17.S[2], (R4)
-next43:
-	ADD $3, R1, R4
-	CMP R3, R4
-	BLT next44
-	CMP R2, R4
-	BGE next44
-	ADD $12, R13, R4
-	VST1 V17.S[3], (R4)
-next44:
-end40:
-	ADD $16, R13, R13
-	ADD $4, R1, R1
-	CMP R3, R1
-	BLT some45
-	ADD $4, R1, R4
-	CMP R2, R4
-	BGT some45
-	FMOVQ F18, (R13)
-	B end46
-some45:
-	ADD $0, R1, R4
-	CMP R3, R4
-	BLT next47
-	CMP R2, R4
-	BGE next47
-	ADD $0, R13, R4
-	VST1 V18.S[0], (R4)
-next47:
-	ADD $1, R1, R4
-	CMP R3, R4
-	BLT next48
-	CMP R2, R4
-	BGE next48
-	ADD $4, R13, R4
-	VST1 V18.S[1], (R4)
-next48:
-	ADD $2, R1, R4
-	CMP R3, R4
-	BLT next49
-	CMP R2, R4
-	BGE next49
-	ADD $8, R13, R4
-	VST1 V18.S[2], (R4)
-next49:
-	ADD $3, R1, R4
-	CMP R3, R4
-	BLT next50
-	CMP R2, R4
-	BGE next50
-	ADD $12, R13, R4
-	VST1 V18.S[3], (R4)
-next50:
-end46:
-	ADD $16, R13, R13
-	ADD $4, R1, R1
-	CMP R3, R1
-	BLT some51
-	ADD $4, R1, R4
-	CMP R2, R4
-	BGT some51
-	FMOVQ F19, (R13)
-	B end52
-some51:
-	ADD $0, R1, R4
-	CMP R3, R4
-	BLT next53
-	CMP R2, R4
-	BGE next53
-	ADD $0, R13, R4
-	VST1 V19.S[0], (R4)
-next53:
-	ADD $1, R1, R4
-	CMP R3, R4
-	BLT next54
-	CMP R2, R4
-	BGE next54
-	ADD $4, R13, R4
-	VST1 V19.S[1], (R4)
-next54:
-	ADD $2, R1, R4
-	CMP R3, R4
-	BLT next55
-	CMP R2, R4
-	BGE next55
-	ADD $8, R13, R4
-	VST1 V19.S[2], (R4)
-next55:
-	ADD $3, R1, R4
-	CMP R3, R4
-	BLT next56
-	CMP R2, R4
-	BGE next56
-	ADD $12, R13, R4
-	VST1 V19.S[3], (R4)
-next56:
-end52:
-	ADD $16, R13, R13
-	ADD $4, R1, R1
-	CMP R2, R1
-	BLT words32
-	MOVD 16(R0), R6
-	MOVD R6, 200(R0)
-	MOVD 192(R0), R6
 	MOVD 120(R0), R7
 	MUL R7, R6, R6
 	MOVD p+24(FP), R13
@@ -6303,8 +5926,8 @@ end52:
 	MOVD 200(R0), R2
 	SUB $4, R2, R2
 	CMP $0, R2
-	BLT tail57
-loop58:
+	BLT tail7
+loop8:
 	MOVD R1, R4
 	FMOVQ (R12), F31
 	VDUP R4, V0.S4
@@ -6327,12 +5950,12 @@ loop58:
 	ADD $4, R1, R1
 	ADD $16, R13, R13
 	CMP R2, R1
-	BLE loop58
-tail57:
+	BLE loop8
+tail7:
 	MOVD 200(R0), R3
 	SUB R1, R3, R3
 	CMP $0, R3
-	BLE end59
+	BLE end9
 	MOVD R1, R4
 	FMOVQ (R12), F31
 	VDUP R4, V0.S4
@@ -6349,36 +5972,36 @@ tail57:
 	WORD $0x4ea03440 // cmgt v0.4s, v2.4s, v0.4s
 	VAND V0.B16, V1.B16, V0.B16
 	CMP $4, R3
-	BGE all60
-	TBZ $1, R3, one61
+	BGE all10
+	TBZ $1, R3, one11
 	FMOVD (R13), F1
-	TBZ $0, R3, end62
+	TBZ $0, R3, end12
 	ADD $8, R13, R4
 	VLD1 (R4), V1.S[2]
-	B end62
-one61:
+	B end12
+one11:
 	FMOVS (R13), F1
-	B end62
-all60:
+	B end12
+all10:
 	FMOVQ (R13), F1
-end62:
+end12:
 	FMOVQ 576(R12), F2
 	VBSL V2.B16, V1.B16, V0.B16
 	CMP $4, R3
-	BGE all63
-	TBZ $1, R3, one64
+	BGE all13
+	TBZ $1, R3, one14
 	FMOVD F0, (R13)
-	TBZ $0, R3, end65
+	TBZ $0, R3, end15
 	ADD $8, R13, R4
 	VST1 V0.S[2], (R4)
-	B end65
-one64:
+	B end15
+one14:
 	FMOVS F0, (R13)
-	B end65
-all63:
+	B end15
+all13:
 	FMOVQ F0, (R13)
-end65:
-end59:
+end15:
+end9:
 	MOVD 16(R0), R6
 	MOVD R6, 200(R0)
 	MOVD 192(R0), R6
@@ -6393,13 +6016,17 @@ end59:
 	MUL R7, R6, R6
 	MOVD p+24(FP), R14
 	ADD R6<<2, R14, R14
+	MOVD 192(R0), R6
+	MOVD 16(R0), R7
+	MUL R7, R6, R6
 	MOVD largest+32(FP), R15
+	ADD R6<<2, R15, R15
 	MOVD $0, R1
 	MOVD 200(R0), R2
 	SUB $4, R2, R2
 	CMP $0, R2
-	BLT tail66
-loop67:
+	BLT tail16
+loop17:
 	MOVD R1, R4
 	FMOVQ (R12), F31
 	VDUP R4, V0.S4
@@ -6471,12 +6098,12 @@ loop67:
 	ADD $16, R14, R14
 	ADD $16, R15, R15
 	CMP R2, R1
-	BLE loop67
-tail66:
+	BLE loop17
+tail16:
 	MOVD 200(R0), R3
 	SUB R1, R3, R3
 	CMP $0, R3
-	BLE end68
+	BLE end18
 	MOVD R1, R4
 	FMOVQ (R12), F31
 	VDUP R4, V0.S4
@@ -6493,67 +6120,67 @@ tail66:
 	WORD $0x4ea03460 // cmgt v0.4s, v3.4s, v0.4s
 	VAND V0.B16, V2.B16, V0.B16
 	CMP $4, R3
-	BGE all69
-	TBZ $1, R3, one70
+	BGE all19
+	TBZ $1, R3, one20
 	FMOVD (R13), F2
-	TBZ $0, R3, end71
+	TBZ $0, R3, end21
 	ADD $8, R13, R4
 	VLD1 (R4), V2.S[2]
-	B end71
-one70:
+	B end21
+one20:
 	FMOVS (R13), F2
-	B end71
-all69:
+	B end21
+all19:
 	FMOVQ (R13), F2
-end71:
+end21:
 	FMOVQ 576(R12), F3
 	VBSL V3.B16, V2.B16, V0.B16
 	CMP $4, R3
-	BGE all72
-	TBZ $1, R3, one73
+	BGE all22
+	TBZ $1, R3, one23
 	FMOVD F0, (R13)
-	TBZ $0, R3, end74
+	TBZ $0, R3, end24
 	ADD $8, R13, R4
 	VST1 V0.S[2], (R4)
-	B end74
-one73:
+	B end24
+one23:
 	FMOVS F0, (R13)
-	B end74
-all72:
+	B end24
+all22:
 	FMOVQ F0, (R13)
-end74:
+end24:
 	CMP $4, R3
-	BGE all75
-	TBZ $1, R3, one76
+	BGE all25
+	TBZ $1, R3, one26
 	FMOVD (R14), F2
-	TBZ $0, R3, end77
+	TBZ $0, R3, end27
 	ADD $8, R14, R4
 	VLD1 (R4), V2.S[2]
-	B end77
-one76:
+	B end27
+one26:
 	FMOVS (R14), F2
-	B end77
-all75:
+	B end27
+all25:
 	FMOVQ (R14), F2
-end77:
+end27:
 	WORD $0x6ea0e444 // fcmgt v4.4s, v2.4s, v0.4s
 	VBSL V0.B16, V2.B16, V4.B16
 	WORD $0x4e23e480 // fcmeq v0.4s, v4.4s, v3.4s
 	WORD $0x4e601c80 // bic v0.16b, v4.16b, v0.16b
 	CMP $4, R3
-	BGE all78
-	TBZ $1, R3, one79
+	BGE all28
+	TBZ $1, R3, one29
 	FMOVD F0, (R15)
-	TBZ $0, R3, end80
+	TBZ $0, R3, end30
 	ADD $8, R15, R4
 	VST1 V0.S[2], (R4)
-	B end80
-one79:
+	B end30
+one29:
 	FMOVS F0, (R15)
-	B end80
-all78:
+	B end30
+all28:
 	FMOVQ F0, (R15)
-end80:
+end30:
 	WORD $0x4ea0d440 // fsub v0.4s, v2.4s, v0.4s
 	FMOVQ 48(R12), F1
 	WORD $0x6ea1e402 // fcmgt v2.4s, v0.4s, v1.4s
@@ -6595,20 +6222,20 @@ end80:
 	VSHL $23, V0.S4, V0.S4
 	WORD $0x6e20dc20 // fmul v0.4s, v1.4s, v0.4s
 	CMP $4, R3
-	BGE all81
-	TBZ $1, R3, one82
+	BGE all31
+	TBZ $1, R3, one32
 	FMOVD F0, (R14)
-	TBZ $0, R3, end83
+	TBZ $0, R3, end33
 	ADD $8, R14, R4
 	VST1 V0.S[2], (R4)
-	B end83
-one82:
+	B end33
+one32:
 	FMOVS F0, (R14)
-	B end83
-all81:
+	B end33
+all31:
 	FMOVQ F0, (R14)
-end83:
-end68:
+end33:
+end18:
 	MOVD 16(R0), R6
 	MOVD R6, 200(R0)
 	MOVD 192(R0), R6
@@ -6618,20 +6245,27 @@ end68:
 	ADD R7, R6, R6
 	MOVD p+24(FP), R13
 	ADD R6<<2, R13, R13
+	MOVD 192(R0), R6
+	MOVD 16(R0), R7
+	MUL R7, R6, R6
 	MOVD largest+32(FP), R14
+	ADD R6<<2, R14, R14
 	MOVD 192(R0), R6
 	MOVD 120(R0), R7
 	MUL R7, R6, R6
 	MOVD p+24(FP), R15
 	ADD R6<<2, R15, R15
+	MOVD 192(R0), R6
+	MOVD 16(R0), R7
+	MUL R7, R6, R6
 	MOVD norm+40(FP), R16
-	MOVD bits+48(FP), R17
+	ADD R6<<2, R16, R16
 	MOVD $0, R1
 	MOVD 200(R0), R2
 	SUB $4, R2, R2
 	CMP $0, R2
-	BLT tail84
-loop85:
+	BLT tail34
+loop35:
 	FMOVQ (R13), F0
 	FMOVQ (R14), F1
 	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
@@ -6677,60 +6311,51 @@ loop85:
 	FMOVQ F0, (R13)
 	FMOVQ (R15), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	WORD $0x4f000403 // movi v3.4s, #0
-	WORD $0x6ea3e404 // fcmgt v4.4s, v0.4s, v3.4s
+	WORD $0x4f000401 // movi v1.4s, #0
+	WORD $0x6ea1e403 // fcmgt v3.4s, v0.4s, v1.4s
 	WORD $0x6e20fc40 // fdiv v0.4s, v2.4s, v0.4s
-	VAND V4.B16, V0.B16, V0.B16
+	VAND V3.B16, V0.B16, V0.B16
 	FMOVQ F0, (R16)
-	FMOVQ 512(R12), F2
-	FMOVQ (R17), F4
-	WORD $0x6ea43442 // cmhi v2.4s, v2.4s, v4.4s
-	WORD $0x6e20dc20 // fmul v0.4s, v1.4s, v0.4s
-	FMOVQ 544(R12), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	WORD $0x4e621c00 // bic v0.16b, v0.16b, v2.16b
-	FMOVQ F0, (R15)
 	ADD $4, R1, R1
 	ADD $16, R13, R13
 	ADD $16, R14, R14
 	ADD $16, R15, R15
 	ADD $16, R16, R16
-	ADD $16, R17, R17
 	CMP R2, R1
-	BLE loop85
-tail84:
+	BLE loop35
+tail34:
 	MOVD 200(R0), R3
 	SUB R1, R3, R3
 	CMP $0, R3
-	BLE end86
+	BLE end36
 	CMP $4, R3
-	BGE all87
-	TBZ $1, R3, one88
+	BGE all37
+	TBZ $1, R3, one38
 	FMOVD (R13), F0
-	TBZ $0, R3, end89
+	TBZ $0, R3, end39
 	ADD $8, R13, R4
 	VLD1 (R4), V0.S[2]
-	B end89
-one88:
+	B end39
+one38:
 	FMOVS (R13), F0
-	B end89
-all87:
+	B end39
+all37:
 	FMOVQ (R13), F0
-end89:
+end39:
 	CMP $4, R3
-	BGE all90
-	TBZ $1, R3, one91
+	BGE all40
+	TBZ $1, R3, one41
 	FMOVD (R14), F1
-	TBZ $0, R3, end92
+	TBZ $0, R3, end42
 	ADD $8, R14, R4
 	VLD1 (R4), V1.S[2]
-	B end92
-one91:
+	B end42
+one41:
 	FMOVS (R14), F1
-	B end92
-all90:
+	B end42
+all40:
 	FMOVQ (R14), F1
-end92:
+end42:
 	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
 	FMOVQ 48(R12), F1
 	WORD $0x6ea1e402 // fcmgt v2.4s, v0.4s, v1.4s
@@ -6772,188 +6397,53 @@ end92:
 	VSHL $23, V0.S4, V0.S4
 	WORD $0x6e20dc20 // fmul v0.4s, v1.4s, v0.4s
 	CMP $4, R3
-	BGE all93
-	TBZ $1, R3, one94
+	BGE all43
+	TBZ $1, R3, one44
 	FMOVD F0, (R13)
-	TBZ $0, R3, end95
+	TBZ $0, R3, end45
 	ADD $8, R13, R4
 	VST1 V0.S[2], (R4)
-	B end95
-one94:
+	B end45
+one44:
 	FMOVS F0, (R13)
-	B end95
-all93:
+	B end45
+all43:
 	FMOVQ F0, (R13)
-end95:
+end45:
 	CMP $4, R3
-	BGE all96
-	TBZ $1, R3, one97
+	BGE all46
+	TBZ $1, R3, one47
 	FMOVD (R15), F1
-	TBZ $0, R3, end98
+	TBZ $0, R3, end48
 	ADD $8, R15, R4
 	VLD1 (R4), V1.S[2]
-	B end98
-one97:
+	B end48
+one47:
 	FMOVS (R15), F1
-	B end98
-all96:
+	B end48
+all46:
 	FMOVQ (R15), F1
-end98:
+end48:
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	WORD $0x4f000403 // movi v3.4s, #0
-	WORD $0x6ea3e404 // fcmgt v4.4s, v0.4s, v3.4s
+	WORD $0x4f000401 // movi v1.4s, #0
+	WORD $0x6ea1e403 // fcmgt v3.4s, v0.4s, v1.4s
 	WORD $0x6e20fc40 // fdiv v0.4s, v2.4s, v0.4s
-	VAND V4.B16, V0.B16, V0.B16
+	VAND V3.B16, V0.B16, V0.B16
 	CMP $4, R3
-	BGE all99
-	TBZ $1, R3, one100
+	BGE all49
+	TBZ $1, R3, one50
 	FMOVD F0, (R16)
-	TBZ $0, R3, end101
+	TBZ $0, R3, end51
 	ADD $8, R16, R4
 	VST1 V0.S[2], (R4)
-	B end101
-one100:
+	B end51
+one50:
 	FMOVS F0, (R16)
-	B end101
-all99:
+	B end51
+all49:
 	FMOVQ F0, (R16)
-end101:
-	FMOVQ 512(R12), F2
-	CMP $4, R3
-	BGE all102
-	TBZ $1, R3, one103
-	FMOVD (R17), F4
-	TBZ $0, R3, end104
-	ADD $8, R17, R4
-	VLD1 (R4), V4.S[2]
-	B end104
-one103:
-	FMOVS (R17), F4
-	B end104
-all102:
-	FMOVQ (R17), F4
-end104:
-	WORD $0x6ea43442 // cmhi v2.4s, v2.4s, v4.4s
-	WORD $0x6e20dc20 // fmul v0.4s, v1.4s, v0.4s
-	FMOVQ 544(R12), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	WORD $0x4e621c00 // bic v0.16b, v0.16b, v2.16b
-	CMP $4, R3
-	BGE all105
-	TBZ $1, R3, one106
-	FMOVD F0, (R15)
-	TBZ $0, R3, end107
-	ADD $8, R15, R4
-	VST1 V0.S[2], (R4)
-	B end107
-one106:
-	FMOVS F0, (R15)
-	B end107
-all105:
-	FMOVQ F0, (R15)
-end107:
-end86:
-	MOVD 16(R0), R6
-	MOVD R6, 200(R0)
-	MOVD bits2+56(FP), R13
-	MOVD 192(R0), R6
-	MOVD 120(R0), R7
-	MUL R7, R6, R6
-	MOVD 16(R0), R7
-	ADD R7, R6, R6
-	MOVD p+24(FP), R14
-	ADD R6<<2, R14, R14
-	MOVD norm+40(FP), R15
-	MOVD $0, R1
-	MOVD 200(R0), R2
-	SUB $4, R2, R2
-	CMP $0, R2
-	BLT tail108
-loop109:
-	FMOVQ 512(R12), F0
-	FMOVQ (R13), F1
-	WORD $0x6ea13400 // cmhi v0.4s, v0.4s, v1.4s
-	FMOVQ (R14), F1
-	FMOVQ (R15), F2
-	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
-	FMOVQ 544(R12), F2
-	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
-	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
-	FMOVQ F0, (R14)
-	ADD $4, R1, R1
-	ADD $16, R13, R13
-	ADD $16, R14, R14
-	ADD $16, R15, R15
-	CMP R2, R1
-	BLE loop109
-tail108:
-	MOVD 200(R0), R3
-	SUB R1, R3, R3
-	CMP $0, R3
-	BLE end110
-	FMOVQ 512(R12), F0
-	CMP $4, R3
-	BGE all111
-	TBZ $1, R3, one112
-	FMOVD (R13), F1
-	TBZ $0, R3, end113
-	ADD $8, R13, R4
-	VLD1 (R4), V1.S[2]
-	B end113
-one112:
-	FMOVS (R13), F1
-	B end113
-all111:
-	FMOVQ (R13), F1
-end113:
-	WORD $0x6ea13400 // cmhi v0.4s, v0.4s, v1.4s
-	CMP $4, R3
-	BGE all114
-	TBZ $1, R3, one115
-	FMOVD (R14), F1
-	TBZ $0, R3, end116
-	ADD $8, R14, R4
-	VLD1 (R4), V1.S[2]
-	B end116
-one115:
-	FMOVS (R14), F1
-	B end116
-all114:
-	FMOVQ (R14), F1
-end116:
-	CMP $4, R3
-	BGE all117
-	TBZ $1, R3, one118
-	FMOVD (R15), F2
-	TBZ $0, R3, end119
-	ADD $8, R15, R4
-	VLD1 (R4), V2.S[2]
-	B end119
-one118:
-	FMOVS (R15), F2
-	B end119
-all117:
-	FMOVQ (R15), F2
-end119:
-	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
-	FMOVQ 544(R12), F2
-	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
-	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
-	CMP $4, R3
-	BGE all120
-	TBZ $1, R3, one121
-	FMOVD F0, (R14)
-	TBZ $0, R3, end122
-	ADD $8, R14, R4
-	VST1 V0.S[2], (R4)
-	B end122
-one121:
-	FMOVS F0, (R14)
-	B end122
-all120:
-	FMOVQ F0, (R14)
-end122:
-end110:
+end51:
+end36:
 	MOVD 192(R0), R4
 	ADD $1, R4, R4
 	MOVD R4, 192(R0)
@@ -6961,24 +6451,1232 @@ end110:
 	CMP R5, R4
 	BLT loop5
 end6:
-	MOVD 152(R0), R6
-	MOVD 104(R0), R7
+	MOVD 160(R0), R6
+	MOVD 128(R0), R7
 	MUL R7, R6, R6
 	MOVD R6, 184(R0)
-	MOVD 152(R0), R6
-	MOVD 112(R0), R7
+	MOVD $0, R6
+	MOVD R6, 200(R0)
+	MOVD 16(R0), R6
+	MOVD R6, 192(R0)
+	MOVD 200(R0), R4
+	MOVD 192(R0), R5
+	CMP R5, R4
+	BGE end53
+loop52:
+	MOVD 200(R0), R6
+	LSL $2, R6, R6
+	MOVD 184(R0), R7
+	ADD R7, R6, R6
+	MOVD R6, 208(R0)
+	MOVD 200(R0), R6
+	MOVD largest+32(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	MOVD 208(R0), R6
+	MOVD largest_+48(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	MOVD 200(R0), R6
+	MOVD norm+40(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	MOVD 208(R0), R6
+	MOVD norm_+56(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	MOVD 16(R0), R6
+	MOVD 200(R0), R7
+	ADD R7, R6, R6
+	MOVD largest+32(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	MOVD 208(R0), R6
+	MOVD $1, R7
+	ADD R7, R6, R6
+	MOVD largest_+48(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	MOVD 16(R0), R6
+	MOVD 200(R0), R7
+	ADD R7, R6, R6
+	MOVD norm+40(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	MOVD 208(R0), R6
+	MOVD $1, R7
+	ADD R7, R6, R6
+	MOVD norm_+56(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	MOVD 16(R0), R6
+	LSL $1, R6, R6
+	MOVD 200(R0), R7
+	ADD R7, R6, R6
+	MOVD largest+32(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	MOVD 208(R0), R6
+	MOVD $2, R7
+	ADD R7, R6, R6
+	MOVD largest_+48(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	MOVD 16(R0), R6
+	LSL $1, R6, R6
+	MOVD 200(R0), R7
+	ADD R7, R6, R6
+	MOVD norm+40(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	MOVD 208(R0), R6
+	MOVD $2, R7
+	ADD R7, R6, R6
+	MOVD norm_+56(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	MOVD 16(R0), R6
+	MOVD $3, R7
 	MUL R7, R6, R6
+	MOVD 200(R0), R7
+	ADD R7, R6, R6
+	MOVD largest+32(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	MOVD 208(R0), R6
+	MOVD $3, R7
+	ADD R7, R6, R6
+	MOVD largest_+48(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	MOVD 16(R0), R6
+	MOVD $3, R7
+	MUL R7, R6, R6
+	MOVD 200(R0), R7
+	ADD R7, R6, R6
+	MOVD norm+40(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	MOVD 208(R0), R6
+	MOVD $3, R7
+	ADD R7, R6, R6
+	MOVD norm_+56(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	MOVD 200(R0), R4
+	ADD $1, R4, R4
+	MOVD R4, 200(R0)
+	MOVD 192(R0), R5
+	CMP R5, R4
+	BLT loop52
+end53:
+	MOVD 72(R0), R6
+	MOVD 160(R0), R7
+	MOVWU R7, R7
+	ADDW R7, R6, R6
 	MOVD R6, 192(R0)
 	MOVD $0, R6
 	MOVD R6, 208(R0)
-	MOVD 16(R0), R6
+	MOVD $4, R6
 	MOVD R6, 200(R0)
 	MOVD 208(R0), R4
 	MOVD 200(R0), R5
 	CMP R5, R4
-	BGE end124
-loop123:
+	BGE end55
+loop54:
+	MOVD 16(R0), R6
+	MOVD R6, 216(R0)
 	MOVD 208(R0), R6
+	MOVD 136(R0), R7
+	MUL R7, R6, R6
+	MOVD 144(R0), R7
+	ADD R7, R6, R6
+	AND $3, R6, R4
+	MOVD R4, 232(R0)
+	LSR $2, R6, R6
+	MOVD R6, 224(R0)
+	MOVD 192(R0), R6
+	VDUP R6, V31.S4
+	FMOVQ F31, 2368(R0)
+	MOVD 56(R0), R4
+	VDUP R4, V31.S4
+	FMOVQ F31, 2432(R0)
+	MOVD 64(R0), R4
+	MOVD $851968, R5
+	ADDW R5, R4, R4
+	VDUP R4, V31.S4
+	FMOVQ F31, 2496(R0)
+	MOVD 224(R0), R4
+	VDUP R4, V24.S4
+	FMOVQ (R12), F31
+	VADD V31.S4, V24.S4, V24.S4
+	MOVD 232(R0), R3
+	MOVD 216(R0), R2
+	ADD R3, R2, R2
+	MOVD bits2+72(FP), R13
+	SUB R3<<2, R13, R13
+	MOVD $0, R1
+words56:
+	FMOVQ 464(R12), F31
+	FMOVQ 480(R12), F8
+	FMOVQ 496(R12), F9
+	VMOV V24.B16, V0.B16
+	VADD V31.S4, V24.S4, V24.S4
+	FMOVQ 2368(R0), F1
+	FMOVQ 2432(R0), F2
+	FMOVQ 2496(R0), F3
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2048(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2064(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2080(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2096(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2112(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2128(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2144(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2160(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2176(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2192(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2208(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2224(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2240(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2256(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2272(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2288(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2304(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2320(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2336(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2352(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	VZIP1 V1.S4, V0.S4, V4.S4
+	VZIP1 V3.S4, V2.S4, V5.S4
+	VZIP2 V1.S4, V0.S4, V6.S4
+	VZIP2 V3.S4, V2.S4, V7.S4
+	VZIP1 V5.D2, V4.D2, V16.D2
+	VZIP2 V5.D2, V4.D2, V17.D2
+	VZIP1 V7.D2, V6.D2, V18.D2
+	VZIP2 V7.D2, V6.D2, V19.D2
+	CMP R3, R1
+	BLT some57
+	ADD $4, R1, R4
+	CMP R2, R4
+	BGT some57
+	FMOVQ F16, (R13)
+	B end58
+some57:
+	ADD $0, R1, R4
+	CMP R3, R4
+	BLT next59
+	CMP R2, R4
+	BGE next59
+	ADD $0, R13, R4
+	VST1 V16.S[0], (R4)
+next59:
+	ADD $1, R1, R4
+	CMP R3, R4
+	BLT next60
+	CMP R2, R4
+	BGE next60
+	ADD $4, R13, R4
+	VST1 V16.S[1], (R4)
+next60:
+	ADD $2, R1, R4
+	CMP R3, R4
+	BLT next61
+	CMP R2, R4
+	BGE next61
+	ADD $8, R13, R4
+	VST1 V16.S[2], (R4)
+next61:
+	ADD $3, R1, R4
+	CMP R3, R4
+	BLT next62
+	CMP R2, R4
+	BGE next62
+	ADD $12, R13, R4
+	VST1 V16.S[3], (R4)
+next62:
+end58:
+	ADD $16, R13, R13
+	ADD $4, R1, R1
+	CMP R3, R1
+	BLT some63
+	ADD $4, R1, R4
+	CMP R2, R4
+	BGT some63
+	FMOVQ F17, (R13)
+	B end64
+some63:
+	ADD $0, R1, R4
+	CMP R3, R4
+	BLT next65
+	CMP R2, R4
+	BGE next65
+	ADD $0, R13, R4
+	VST1 V17.S[0], (R4)
+next65:
+	ADD $1, R1, R4
+	CMP R3, R4
+	BLT next66
+	CMP R2, R4
+	BGE next66
+	ADD $4, R13, R4
+	VST1 V17.S[1], (R4)
+next66:
+	ADD $2, R1, R4
+	CMP R3, R4
+	BLT next67
+	CMP R2, R4
+	BGE next67
+	ADD $8, R13, R4
+	VST1 V17.S[2], (R4)
+next67:
+	ADD $3, R1, R4
+	CMP R3, R4
+	BLT next68
+	CMP R2, R4
+	BGE next68
+	ADD $12, R13, R4
+	VST1 V17.S[3], (R4)
+next68:
+end64:
+	ADD $16, R13, R13
+	ADD $4, R1, R1
+	CMP R3, R1
+	BLT some69
+	ADD $4, R1, R4
+	CMP R2, R4
+	BGT some69
+	FMOVQ F18, (R13)
+	B end70
+some69:
+	ADD $0, R1, R4
+	CMP R3, R4
+	BLT next71
+	CMP R2, R4
+	BGE next71
+	ADD $0, R13, R4
+	VST1 V18.S[0], (R4)
+next71:
+	ADD $1, R1, R4
+	CMP R3, R4
+	BLT next72
+	CMP R2, R4
+	BGE next72
+	ADD $4, R13, R4
+	VST1 V18.S[1], (R4)
+next72:
+	ADD $2, R1, R4
+	CMP R3, R4
+	BLT next73
+	CMP R2, R4
+	BGE next73
+	ADD $8, R13, R4
+	VST1 V18.S[2], (R4)
+next73:
+	ADD $3, R1, R4
+	CMP R3, R4
+	BLT next74
+	CMP R2, R4
+	BGE next74
+	ADD $12, R13, R4
+	VST1 V18.S[3], (R4)
+next74:
+end70:
+	ADD $16, R13, R13
+	ADD $4, R1, R1
+	CMP R3, R1
+	BLT some75
+	ADD $4, R1, R4
+	CMP R2, R4
+	BGT some75
+	FMOVQ F19, (R13)
+	B end76
+some75:
+	ADD $0, R1, R4
+	CMP R3, R4
+	BLT next77
+	CMP R2, R4
+	BGE next77
+	ADD $0, R13, R4
+	VST1 V19.S[0], (R4)
+next77:
+	ADD $1, R1, R4
+	CMP R3, R4
+	BLT next78
+	CMP R2, R4
+	BGE next78
+	ADD $4, R13, R4
+	VST1 V19.S[1], (R4)
+next78:
+	ADD $2, R1, R4
+	CMP R3, R4
+	BLT next79
+	CMP R2, R4
+	BGE next79
+	ADD $8, R13, R4
+	VST1 V19.S[2], (R4)
+next79:
+	ADD $3, R1, R4
+	CMP R3, R4
+	BLT next80
+	CMP R2, R4
+	BGE next80
+	ADD $12, R13, R4
+	VST1 V19.S[3], (R4)
+next80:
+end76:
+	ADD $16, R13, R13
+	ADD $4, R1, R1
+	CMP R2, R1
+	BLT words56
+	MOVD 16(R0), R6
+	MOVD R6, 216(R0)
+	MOVD 208(R0), R6
+	MOVD 136(R0), R7
+	MUL R7, R6, R6
+	AND $3, R6, R4
+	MOVD R4, 232(R0)
+	LSR $2, R6, R6
+	MOVD R6, 224(R0)
+	MOVD 192(R0), R6
+	VDUP R6, V31.S4
+	FMOVQ F31, 2368(R0)
+	MOVD 56(R0), R4
+	VDUP R4, V31.S4
+	FMOVQ F31, 2432(R0)
+	MOVD 64(R0), R4
+	MOVD $851968, R5
+	ADDW R5, R4, R4
+	VDUP R4, V31.S4
+	FMOVQ F31, 2496(R0)
+	MOVD 208(R0), R6
+	MOVD 120(R0), R7
+	MUL R7, R6, R6
+	MOVD p+24(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD 208(R0), R6
+	MOVD 16(R0), R7
+	MUL R7, R6, R6
+	MOVD norm+40(FP), R14
+	ADD R6<<2, R14, R14
+	MOVD 224(R0), R4
+	VDUP R4, V26.S4
+	FMOVQ (R12), F31
+	VADD V31.S4, V26.S4, V26.S4
+	MOVD $0, R1
+	MOVD 216(R0), R2
+	SUB $16, R2, R2
+	CMP $0, R2
+	BLT tail81
+loop82:
+	FMOVQ 464(R12), F31
+	FMOVQ 480(R12), F8
+	FMOVQ 496(R12), F9
+	VMOV V26.B16, V0.B16
+	VADD V31.S4, V26.S4, V26.S4
+	FMOVQ 2368(R0), F1
+	FMOVQ 2432(R0), F2
+	FMOVQ 2496(R0), F3
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2048(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2064(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2080(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2096(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2112(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2128(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2144(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2160(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2176(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2192(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2208(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2224(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2240(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2256(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2272(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2288(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2304(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2320(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2336(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2352(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	VZIP1 V1.S4, V0.S4, V4.S4
+	VZIP1 V3.S4, V2.S4, V5.S4
+	VZIP2 V1.S4, V0.S4, V6.S4
+	VZIP2 V3.S4, V2.S4, V7.S4
+	VZIP1 V5.D2, V4.D2, V27.D2
+	VZIP2 V5.D2, V4.D2, V28.D2
+	VZIP1 V7.D2, V6.D2, V29.D2
+	VZIP2 V7.D2, V6.D2, V30.D2
+	FMOVQ 512(R12), F0
+	WORD $0x6ebb3400 // cmhi v0.4s, v0.4s, v27.4s
+	FMOVQ (R13), F1
+	FMOVQ (R14), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
+	FMOVQ F0, (R13)
+	FMOVQ 512(R12), F0
+	WORD $0x6ebc3400 // cmhi v0.4s, v0.4s, v28.4s
+	FMOVQ 16(R13), F1
+	FMOVQ 16(R14), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
+	FMOVQ F0, 16(R13)
+	FMOVQ 512(R12), F0
+	WORD $0x6ebd3400 // cmhi v0.4s, v0.4s, v29.4s
+	FMOVQ 32(R13), F1
+	FMOVQ 32(R14), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
+	FMOVQ F0, 32(R13)
+	FMOVQ 512(R12), F0
+	WORD $0x6ebe3400 // cmhi v0.4s, v0.4s, v30.4s
+	FMOVQ 48(R13), F1
+	FMOVQ 48(R14), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
+	FMOVQ F0, 48(R13)
+	ADD $16, R1, R1
+	ADD $64, R13, R13
+	ADD $64, R14, R14
+	CMP R2, R1
+	BLE loop82
+tail81:
+	MOVD 216(R0), R3
+	SUB R1, R3, R3
+	CMP $0, R3
+	BLE end83
+	FMOVQ 464(R12), F31
+	FMOVQ 480(R12), F8
+	FMOVQ 496(R12), F9
+	VMOV V26.B16, V0.B16
+	VADD V31.S4, V26.S4, V26.S4
+	FMOVQ 2368(R0), F1
+	FMOVQ 2432(R0), F2
+	FMOVQ 2496(R0), F3
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2048(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2064(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2080(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2096(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2112(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2128(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2144(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2160(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2176(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2192(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2208(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2224(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2240(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2256(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2272(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2288(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2304(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2320(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2336(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2352(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	VZIP1 V1.S4, V0.S4, V4.S4
+	VZIP1 V3.S4, V2.S4, V5.S4
+	VZIP2 V1.S4, V0.S4, V6.S4
+	VZIP2 V3.S4, V2.S4, V7.S4
+	VZIP1 V5.D2, V4.D2, V27.D2
+	VZIP2 V5.D2, V4.D2, V28.D2
+	VZIP1 V7.D2, V6.D2, V29.D2
+	VZIP2 V7.D2, V6.D2, V30.D2
+	FMOVQ 512(R12), F0
+	WORD $0x6ebb3400 // cmhi v0.4s, v0.4s, v27.4s
+	CMP $4, R3
+	BGE all84
+	TBZ $1, R3, one85
+	FMOVD (R13), F1
+	TBZ $0, R3, end86
+	ADD $8, R13, R4
+	VLD1 (R4), V1.S[2]
+	B end86
+one85:
+	FMOVS (R13), F1
+	B end86
+all84:
+	FMOVQ (R13), F1
+end86:
+	CMP $4, R3
+	BGE all87
+	TBZ $1, R3, one88
+	FMOVD (R14), F2
+	TBZ $0, R3, end89
+	ADD $8, R14, R4
+	VLD1 (R4), V2.S[2]
+	B end89
+one88:
+	FMOVS (R14), F2
+	B end89
+all87:
+	FMOVQ (R14), F2
+end89:
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
+	CMP $4, R3
+	BGE all90
+	TBZ $1, R3, one91
+	FMOVD F0, (R13)
+	TBZ $0, R3, end92
+	ADD $8, R13, R4
+	VST1 V0.S[2], (R4)
+	B end92
+one91:
+	FMOVS F0, (R13)
+	B end92
+all90:
+	FMOVQ F0, (R13)
+end92:
+	SUB $4, R3, R3
+	CMP $0, R3
+	BLE end83
+	FMOVQ 512(R12), F0
+	WORD $0x6ebc3400 // cmhi v0.4s, v0.4s, v28.4s
+	CMP $4, R3
+	BGE all93
+	TBZ $1, R3, one94
+	FMOVD 16(R13), F1
+	TBZ $0, R3, end95
+	ADD $24, R13, R4
+	VLD1 (R4), V1.S[2]
+	B end95
+one94:
+	FMOVS 16(R13), F1
+	B end95
+all93:
+	FMOVQ 16(R13), F1
+end95:
+	CMP $4, R3
+	BGE all96
+	TBZ $1, R3, one97
+	FMOVD 16(R14), F2
+	TBZ $0, R3, end98
+	ADD $24, R14, R4
+	VLD1 (R4), V2.S[2]
+	B end98
+one97:
+	FMOVS 16(R14), F2
+	B end98
+all96:
+	FMOVQ 16(R14), F2
+end98:
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
+	CMP $4, R3
+	BGE all99
+	TBZ $1, R3, one100
+	FMOVD F0, 16(R13)
+	TBZ $0, R3, end101
+	ADD $24, R13, R4
+	VST1 V0.S[2], (R4)
+	B end101
+one100:
+	FMOVS F0, 16(R13)
+	B end101
+all99:
+	FMOVQ F0, 16(R13)
+end101:
+	SUB $4, R3, R3
+	CMP $0, R3
+	BLE end83
+	FMOVQ 512(R12), F0
+	WORD $0x6ebd3400 // cmhi v0.4s, v0.4s, v29.4s
+	CMP $4, R3
+	BGE all102
+	TBZ $1, R3, one103
+	FMOVD 32(R13), F1
+	TBZ $0, R3, end104
+	ADD $40, R13, R4
+	VLD1 (R4), V1.S[2]
+	B end104
+one103:
+	FMOVS 32(R13), F1
+	B end104
+all102:
+	FMOVQ 32(R13), F1
+end104:
+	CMP $4, R3
+	BGE all105
+	TBZ $1, R3, one106
+	FMOVD 32(R14), F2
+	TBZ $0, R3, end107
+	ADD $40, R14, R4
+	VLD1 (R4), V2.S[2]
+	B end107
+one106:
+	FMOVS 32(R14), F2
+	B end107
+all105:
+	FMOVQ 32(R14), F2
+end107:
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
+	CMP $4, R3
+	BGE all108
+	TBZ $1, R3, one109
+	FMOVD F0, 32(R13)
+	TBZ $0, R3, end110
+	ADD $40, R13, R4
+	VST1 V0.S[2], (R4)
+	B end110
+one109:
+	FMOVS F0, 32(R13)
+	B end110
+all108:
+	FMOVQ F0, 32(R13)
+end110:
+	SUB $4, R3, R3
+	CMP $0, R3
+	BLE end83
+	FMOVQ 512(R12), F0
+	WORD $0x6ebe3400 // cmhi v0.4s, v0.4s, v30.4s
+	CMP $4, R3
+	BGE all111
+	TBZ $1, R3, one112
+	FMOVD 48(R13), F1
+	TBZ $0, R3, end113
+	ADD $56, R13, R4
+	VLD1 (R4), V1.S[2]
+	B end113
+one112:
+	FMOVS 48(R13), F1
+	B end113
+all111:
+	FMOVQ 48(R13), F1
+end113:
+	CMP $4, R3
+	BGE all114
+	TBZ $1, R3, one115
+	FMOVD 48(R14), F2
+	TBZ $0, R3, end116
+	ADD $56, R14, R4
+	VLD1 (R4), V2.S[2]
+	B end116
+one115:
+	FMOVS 48(R14), F2
+	B end116
+all114:
+	FMOVQ 48(R14), F2
+end116:
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
+	CMP $4, R3
+	BGE all117
+	TBZ $1, R3, one118
+	FMOVD F0, 48(R13)
+	TBZ $0, R3, end119
+	ADD $56, R13, R4
+	VST1 V0.S[2], (R4)
+	B end119
+one118:
+	FMOVS F0, 48(R13)
+	B end119
+all117:
+	FMOVQ F0, 48(R13)
+end119:
+end83:
+	MOVD 16(R0), R6
+	MOVD R6, 216(R0)
+	MOVD bits2+72(FP), R13
+	MOVD 208(R0), R6
+	MOVD 120(R0), R7
+	MUL R7, R6, R6
+	MOVD 16(R0), R7
+	ADD R7, R6, R6
+	MOVD p+24(FP), R14
+	ADD R6<<2, R14, R14
+	MOVD 208(R0), R6
+	MOVD 16(R0), R7
+	MUL R7, R6, R6
+	MOVD norm+40(FP), R15
+	ADD R6<<2, R15, R15
+	MOVD $0, R1
+	MOVD 216(R0), R2
+	SUB $4, R2, R2
+	CMP $0, R2
+	BLT tail120
+loop121:
+	FMOVQ 512(R12), F0
+	FMOVQ (R13), F1
+	WORD $0x6ea13400 // cmhi v0.4s, v0.4s, v1.4s
+	FMOVQ (R14), F1
+	FMOVQ (R15), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
+	FMOVQ F0, (R14)
+	ADD $4, R1, R1
+	ADD $16, R13, R13
+	ADD $16, R14, R14
+	ADD $16, R15, R15
+	CMP R2, R1
+	BLE loop121
+tail120:
+	MOVD 216(R0), R3
+	SUB R1, R3, R3
+	CMP $0, R3
+	BLE end122
+	FMOVQ 512(R12), F0
+	CMP $4, R3
+	BGE all123
+	TBZ $1, R3, one124
+	FMOVD (R13), F1
+	TBZ $0, R3, end125
+	ADD $8, R13, R4
+	VLD1 (R4), V1.S[2]
+	B end125
+one124:
+	FMOVS (R13), F1
+	B end125
+all123:
+	FMOVQ (R13), F1
+end125:
+	WORD $0x6ea13400 // cmhi v0.4s, v0.4s, v1.4s
+	CMP $4, R3
+	BGE all126
+	TBZ $1, R3, one127
+	FMOVD (R14), F1
+	TBZ $0, R3, end128
+	ADD $8, R14, R4
+	VLD1 (R4), V1.S[2]
+	B end128
+one127:
+	FMOVS (R14), F1
+	B end128
+all126:
+	FMOVQ (R14), F1
+end128:
+	CMP $4, R3
+	BGE all129
+	TBZ $1, R3, one130
+	FMOVD (R15), F2
+	TBZ $0, R3, end131
+	ADD $8, R15, R4
+	VLD1 (R4), V2.S[2]
+	B end131
+one130:
+	FMOVS (R15), F2
+	B end131
+all129:
+	FMOVQ (R15), F2
+end131:
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
+	CMP $4, R3
+	BGE all132
+	TBZ $1, R3, one133
+	FMOVD F0, (R14)
+	TBZ $0, R3, end134
+	ADD $8, R14, R4
+	VST1 V0.S[2], (R4)
+	B end134
+one133:
+	FMOVS F0, (R14)
+	B end134
+all132:
+	FMOVQ F0, (R14)
+end134:
+end122:
+	MOVD 208(R0), R4
+	ADD $1, R4, R4
+	MOVD R4, 208(R0)
+	MOVD 200(R0), R5
+	CMP R5, R4
+	BLT loop54
+end55:
+	MOVD 160(R0), R6
+	MOVD 104(R0), R7
+	MUL R7, R6, R6
+	MOVD R6, 200(R0)
+	MOVD 160(R0), R6
+	MOVD 112(R0), R7
+	MUL R7, R6, R6
+	MOVD R6, 208(R0)
+	MOVD $0, R6
+	MOVD R6, 224(R0)
+	MOVD 16(R0), R6
+	MOVD R6, 216(R0)
+	MOVD 224(R0), R4
+	MOVD 216(R0), R5
+	CMP R5, R4
+	BGE end136
+loop135:
+	MOVD 224(R0), R6
 	MOVD $-1, R7
 	MUL R7, R6, R6
 	MOVD 80(R0), R7
@@ -6989,8 +7687,8 @@ loop123:
 	MOVD $0, R7
 	CMP R7, R6
 	CSEL GT, R6, R7, R6
-	MOVD R6, 216(R0)
-	MOVD 208(R0), R6
+	MOVD R6, 232(R0)
+	MOVD 224(R0), R6
 	MOVD $-1, R7
 	MUL R7, R6, R6
 	MOVD 96(R0), R7
@@ -7001,46 +7699,46 @@ loop123:
 	MOVD $0, R7
 	CMP R7, R6
 	CSEL GT, R6, R7, R6
-	MOVD R6, 224(R0)
-	MOVD 208(R0), R6
-	LSL $6, R6, R6
-	MOVD 184(R0), R7
-	ADD R7, R6, R6
-	MOVD R6, 232(R0)
-	MOVD 216(R0), R6
-	LSL $6, R6, R6
-	MOVD 192(R0), R7
-	ADD R7, R6, R6
 	MOVD R6, 240(R0)
-	MOVD 208(R0), R6
-	MOVD 16(R0), R7
-	ADD R7, R6, R6
-	MOVD R6, 248(R0)
 	MOVD 224(R0), R6
 	LSL $6, R6, R6
-	MOVD 192(R0), R7
+	MOVD 200(R0), R7
+	ADD R7, R6, R6
+	MOVD R6, 248(R0)
+	MOVD 232(R0), R6
+	LSL $6, R6, R6
+	MOVD 208(R0), R7
 	ADD R7, R6, R6
 	MOVD R6, 256(R0)
-	MOVD 208(R0), R6
+	MOVD 224(R0), R6
+	MOVD 16(R0), R7
+	ADD R7, R6, R6
+	MOVD R6, 264(R0)
+	MOVD 240(R0), R6
+	LSL $6, R6, R6
+	MOVD 208(R0), R7
+	ADD R7, R6, R6
+	MOVD R6, 272(R0)
+	MOVD 224(R0), R6
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2368(R0)
-	MOVD 248(R0), R6
+	MOVD 264(R0), R6
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2432(R0)
-	MOVD 240(R0), R6
-	MOVD v+72(FP), R13
-	ADD R6<<2, R13, R13
 	MOVD 256(R0), R6
-	MOVD v+72(FP), R14
+	MOVD v+88(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD 272(R0), R6
+	MOVD v+88(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD 232(R0), R6
-	MOVD y+64(FP), R15
+	MOVD 248(R0), R6
+	MOVD y+80(FP), R15
 	ADD R6<<2, R15, R15
 	FMOVQ 2368(R0), F0
 	FMOVQ (R13), F1
@@ -7082,7 +7780,7 @@ loop123:
 	WORD $0x4f000401 // movi v1.4s, #0
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ F0, 48(R15)
-	MOVD 208(R0), R6
+	MOVD 224(R0), R6
 	MOVD 120(R0), R7
 	ADD R7, R6, R6
 	MOVD p+24(FP), R4
@@ -7091,21 +7789,21 @@ loop123:
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2368(R0)
 	MOVD 120(R0), R6
-	MOVD 248(R0), R7
+	MOVD 264(R0), R7
 	ADD R7, R6, R6
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2432(R0)
-	MOVD 240(R0), R6
-	MOVD v+72(FP), R13
-	ADD R6<<2, R13, R13
 	MOVD 256(R0), R6
-	MOVD v+72(FP), R14
+	MOVD v+88(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD 272(R0), R6
+	MOVD v+88(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD 232(R0), R6
-	MOVD y+64(FP), R15
+	MOVD 248(R0), R6
+	MOVD y+80(FP), R15
 	ADD R6<<2, R15, R15
 	FMOVQ 2368(R0), F0
 	FMOVQ 64(R13), F1
@@ -7147,7 +7845,7 @@ loop123:
 	WORD $0x4f000401 // movi v1.4s, #0
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ F0, 112(R15)
-	MOVD 208(R0), R6
+	MOVD 224(R0), R6
 	MOVD 120(R0), R7
 	LSL $1, R7, R7
 	ADD R7, R6, R6
@@ -7158,21 +7856,21 @@ loop123:
 	FMOVQ F31, 2368(R0)
 	MOVD 120(R0), R6
 	LSL $1, R6, R6
-	MOVD 248(R0), R7
+	MOVD 264(R0), R7
 	ADD R7, R6, R6
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2432(R0)
-	MOVD 240(R0), R6
-	MOVD v+72(FP), R13
-	ADD R6<<2, R13, R13
 	MOVD 256(R0), R6
-	MOVD v+72(FP), R14
+	MOVD v+88(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD 272(R0), R6
+	MOVD v+88(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD 232(R0), R6
-	MOVD y+64(FP), R15
+	MOVD 248(R0), R6
+	MOVD y+80(FP), R15
 	ADD R6<<2, R15, R15
 	FMOVQ 2368(R0), F0
 	FMOVQ 128(R13), F1
@@ -7214,7 +7912,7 @@ loop123:
 	WORD $0x4f000401 // movi v1.4s, #0
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ F0, 176(R15)
-	MOVD 208(R0), R6
+	MOVD 224(R0), R6
 	MOVD 120(R0), R7
 	MOVD $3, R8
 	MUL R8, R7, R7
@@ -7227,21 +7925,21 @@ loop123:
 	MOVD 120(R0), R6
 	MOVD $3, R7
 	MUL R7, R6, R6
-	MOVD 248(R0), R7
+	MOVD 264(R0), R7
 	ADD R7, R6, R6
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2432(R0)
-	MOVD 240(R0), R6
-	MOVD v+72(FP), R13
-	ADD R6<<2, R13, R13
 	MOVD 256(R0), R6
-	MOVD v+72(FP), R14
+	MOVD v+88(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD 272(R0), R6
+	MOVD v+88(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD 232(R0), R6
-	MOVD y+64(FP), R15
+	MOVD 248(R0), R6
+	MOVD y+80(FP), R15
 	ADD R6<<2, R15, R15
 	FMOVQ 2368(R0), F0
 	FMOVQ 192(R13), F1
@@ -7283,17 +7981,17 @@ loop123:
 	WORD $0x4f000401 // movi v1.4s, #0
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ F0, 240(R15)
-	MOVD 208(R0), R4
+	MOVD 224(R0), R4
 	ADD $1, R4, R4
-	MOVD R4, 208(R0)
-	MOVD 200(R0), R5
+	MOVD R4, 224(R0)
+	MOVD 216(R0), R5
 	CMP R5, R4
-	BLT loop123
-end124:
-	MOVD 152(R0), R4
+	BLT loop135
+end136:
+	MOVD 160(R0), R4
 	ADD $1, R4, R4
-	MOVD R4, 152(R0)
-	MOVD 144(R0), R5
+	MOVD R4, 160(R0)
+	MOVD 152(R0), R5
 	CMP R5, R4
 	BLT loop1
 end2:
@@ -13829,29 +14527,29 @@ end8:
 end2:
 	RET
 
-// func attentionGrad64SourceWindow2DropoutVector1NEON(frame *byte, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T_ int, S_ int, P_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·attentionGrad64SourceWindow2DropoutVector1NEON(SB), NOSPLIT, $0-212
+// func attentionGrad64SourceWindow2DropoutVector1NEON(frame *byte, q *float32, k *float32, p *float32, largest *float32, largest_ *float32, norm *float32, norm_ *float32, dout *float32, v *float32, ds *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T_ int, S_ int, P_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·attentionGrad64SourceWindow2DropoutVector1NEON(SB), NOSPLIT, $0-228
 	MOVD frame+0(FP), R0
 	MOVD $vectorConstants<>+0(SB), R12
-	MOVD b_from+144(FP), R4
+	MOVD b_from+160(FP), R4
 	MOVD R4, (R0)
-	MOVD b_to+152(FP), R4
+	MOVD b_to+168(FP), R4
 	MOVD R4, 8(R0)
-	MOVD T_+160(FP), R4
+	MOVD T_+176(FP), R4
 	MOVD R4, 16(R0)
-	MOVD S_+168(FP), R4
+	MOVD S_+184(FP), R4
 	MOVD R4, 24(R0)
-	MOVD P_+176(FP), R4
+	MOVD P_+192(FP), R4
 	MOVD R4, 32(R0)
-	MOVWU seed0+184(FP), R4
+	MOVWU seed0+200(FP), R4
 	MOVD R4, 40(R0)
-	MOVWU seed1+188(FP), R4
+	MOVWU seed1+204(FP), R4
 	MOVD R4, 48(R0)
-	MOVWU step+192(FP), R4
+	MOVWU step+208(FP), R4
 	MOVD R4, 56(R0)
-	MOVD layer+200(FP), R4
+	MOVD layer+216(FP), R4
 	MOVD R4, 64(R0)
-	MOVWU example+208(FP), R4
+	MOVWU example+224(FP), R4
 	MOVD R4, 72(R0)
 	MOVD 40(R0), R4
 	MOVD $2654435769, R5
@@ -13943,49 +14641,56 @@ TEXT ·attentionGrad64SourceWindow2DropoutVector1NEON(SB), NOSPLIT, $0-212
 	LSL $1, R6, R6
 	MOVD R6, 120(R0)
 	MOVD 16(R0), R6
-	MOVD $3, R7
-	ADD R7, R6, R6
-	MOVD $4, R7
-	SDIV R7, R6, R6
-	LSL $3, R6, R6
+	LSL $2, R6, R6
 	MOVD R6, 128(R0)
 	MOVD 16(R0), R6
 	MOVD $3, R7
 	ADD R7, R6, R6
 	MOVD $4, R7
 	SDIV R7, R6, R6
-	LSL $2, R6, R6
+	LSL $3, R6, R6
 	MOVD R6, 136(R0)
+	MOVD 16(R0), R6
+	MOVD $3, R7
+	ADD R7, R6, R6
+	MOVD $4, R7
+	SDIV R7, R6, R6
+	LSL $2, R6, R6
+	MOVD R6, 144(R0)
 	MOVD 24(R0), R6
 	LSL $4, R6, R6
-	MOVD R6, 144(R0)
-	MOVD (R0), R6
-	MOVD R6, 160(R0)
-	MOVD 8(R0), R6
 	MOVD R6, 152(R0)
-	MOVD 160(R0), R4
-	MOVD 152(R0), R5
+	MOVD (R0), R6
+	MOVD R6, 168(R0)
+	MOVD 8(R0), R6
+	MOVD R6, 160(R0)
+	MOVD 168(R0), R4
+	MOVD 160(R0), R5
 	CMP R5, R4
 	BGE end2
 loop1:
-	MOVD 160(R0), R6
+	MOVD 168(R0), R6
 	MOVD 104(R0), R7
 	MUL R7, R6, R6
-	MOVD R6, 168(R0)
-	MOVD 160(R0), R6
+	MOVD R6, 176(R0)
+	MOVD 168(R0), R6
 	MOVD 112(R0), R7
 	MUL R7, R6, R6
-	MOVD R6, 176(R0)
-	MOVD $0, R6
-	MOVD R6, 192(R0)
-	MOVD 16(R0), R6
 	MOVD R6, 184(R0)
-	MOVD 192(R0), R4
-	MOVD 184(R0), R5
+	MOVD 168(R0), R6
+	MOVD 128(R0), R7
+	MUL R7, R6, R6
+	MOVD R6, 192(R0)
+	MOVD $0, R6
+	MOVD R6, 208(R0)
+	MOVD 16(R0), R6
+	MOVD R6, 200(R0)
+	MOVD 208(R0), R4
+	MOVD 200(R0), R5
 	CMP R5, R4
 	BGE end4
 loop3:
-	MOVD 192(R0), R6
+	MOVD 208(R0), R6
 	MOVD $-1, R7
 	MUL R7, R6, R6
 	MOVD 80(R0), R7
@@ -13996,8 +14701,8 @@ loop3:
 	MOVD $0, R7
 	CMP R7, R6
 	CSEL GT, R6, R7, R6
-	MOVD R6, 200(R0)
-	MOVD 192(R0), R6
+	MOVD R6, 216(R0)
+	MOVD 208(R0), R6
 	MOVD $-1, R7
 	MUL R7, R6, R6
 	MOVD 96(R0), R7
@@ -14008,43 +14713,48 @@ loop3:
 	MOVD $0, R7
 	CMP R7, R6
 	CSEL GT, R6, R7, R6
-	MOVD R6, 208(R0)
-	MOVD 192(R0), R6
-	LSL $6, R6, R6
-	MOVD 168(R0), R7
-	ADD R7, R6, R6
-	MOVD R6, 216(R0)
-	MOVD 200(R0), R6
-	LSL $6, R6, R6
-	MOVD 176(R0), R7
-	ADD R7, R6, R6
 	MOVD R6, 224(R0)
 	MOVD 208(R0), R6
 	LSL $6, R6, R6
 	MOVD 176(R0), R7
 	ADD R7, R6, R6
 	MOVD R6, 232(R0)
-	MOVD 192(R0), R6
-	MOVD 16(R0), R7
+	MOVD 216(R0), R6
+	LSL $6, R6, R6
+	MOVD 184(R0), R7
 	ADD R7, R6, R6
 	MOVD R6, 240(R0)
-	MOVD 216(R0), R6
+	MOVD 224(R0), R6
+	LSL $6, R6, R6
+	MOVD 184(R0), R7
+	ADD R7, R6, R6
+	MOVD R6, 248(R0)
+	MOVD 208(R0), R6
+	MOVD 16(R0), R7
+	ADD R7, R6, R6
+	MOVD R6, 256(R0)
+	MOVD 208(R0), R6
+	LSL $2, R6, R6
+	MOVD 192(R0), R7
+	ADD R7, R6, R6
+	MOVD R6, 264(R0)
+	MOVD 232(R0), R6
 	MOVD q+8(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 224(R0), R6
+	MOVD 240(R0), R6
 	MOVD k+16(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD 232(R0), R6
+	MOVD 248(R0), R6
 	MOVD k+16(FP), R15
 	ADD R6<<2, R15, R15
-	MOVD 216(R0), R6
-	MOVD dout+32(FP), R16
-	ADD R6<<2, R16, R16
-	MOVD 224(R0), R6
-	MOVD v+40(FP), R17
-	ADD R6<<2, R17, R17
 	MOVD 232(R0), R6
-	MOVD v+40(FP), R19
+	MOVD dout+64(FP), R16
+	ADD R6<<2, R16, R16
+	MOVD 240(R0), R6
+	MOVD v+72(FP), R17
+	ADD R6<<2, R17, R17
+	MOVD 248(R0), R6
+	MOVD v+72(FP), R19
 	ADD R6<<2, R19, R19
 	WORD $0x4f00041b // movi v27.4s, #0
 	WORD $0x4f00041c // movi v28.4s, #0
@@ -14394,31 +15104,47 @@ loop3:
 	FMOVQ 2368(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	MOVD 192(R0), R6
+	MOVD 208(R0), R6
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
 	FMOVQ 2432(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	MOVD 240(R0), R6
+	MOVD 256(R0), R6
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
+	MOVD 264(R0), R6
+	MOVD largest_+40(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	MOVD 208(R0), R6
+	MOVD largest+32(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	MOVD 264(R0), R6
+	MOVD norm_+56(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	MOVD 208(R0), R6
+	MOVD norm+48(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
 	FMOVQ 2496(R0), F0
-	MOVD 192(R0), R6
-	MOVD ds+48(FP), R4
+	MOVD 208(R0), R6
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
 	FMOVQ 2560(R0), F0
-	MOVD 240(R0), R6
-	MOVD ds+48(FP), R4
+	MOVD 256(R0), R6
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
 	FMOVQ 2624(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	MOVD 192(R0), R6
+	MOVD 208(R0), R6
 	MOVD 120(R0), R7
 	ADD R7, R6, R6
 	MOVD p+24(FP), R4
@@ -14428,29 +15154,53 @@ loop3:
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	MOVD 120(R0), R6
-	MOVD 240(R0), R7
+	MOVD 256(R0), R7
 	ADD R7, R6, R6
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
+	MOVD 264(R0), R6
+	MOVD $1, R7
+	ADD R7, R6, R6
+	MOVD largest_+40(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	MOVD 16(R0), R6
+	MOVD 208(R0), R7
+	ADD R7, R6, R6
+	MOVD largest+32(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	MOVD 264(R0), R6
+	MOVD $1, R7
+	ADD R7, R6, R6
+	MOVD norm_+56(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	MOVD 16(R0), R6
+	MOVD 208(R0), R7
+	ADD R7, R6, R6
+	MOVD norm+48(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
 	FMOVQ 2752(R0), F0
-	MOVD 192(R0), R6
+	MOVD 208(R0), R6
 	MOVD 120(R0), R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
 	FMOVQ 2816(R0), F0
 	MOVD 120(R0), R6
-	MOVD 240(R0), R7
+	MOVD 256(R0), R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
 	FMOVQ 2880(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	MOVD 192(R0), R6
+	MOVD 208(R0), R6
 	MOVD 120(R0), R7
 	LSL $1, R7, R7
 	ADD R7, R6, R6
@@ -14462,44 +15212,70 @@ loop3:
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	MOVD 120(R0), R6
 	LSL $1, R6, R6
-	MOVD 240(R0), R7
+	MOVD 256(R0), R7
 	ADD R7, R6, R6
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
+	MOVD 264(R0), R6
+	MOVD $2, R7
+	ADD R7, R6, R6
+	MOVD largest_+40(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	MOVD 16(R0), R6
+	LSL $1, R6, R6
+	MOVD 208(R0), R7
+	ADD R7, R6, R6
+	MOVD largest+32(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	MOVD 264(R0), R6
+	MOVD $2, R7
+	ADD R7, R6, R6
+	MOVD norm_+56(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	MOVD 16(R0), R6
+	LSL $1, R6, R6
+	MOVD 208(R0), R7
+	ADD R7, R6, R6
+	MOVD norm+48(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
 	FMOVQ 3008(R0), F0
-	MOVD 192(R0), R6
+	MOVD 208(R0), R6
 	MOVD 120(R0), R7
 	LSL $1, R7, R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
 	FMOVQ 3072(R0), F0
 	MOVD 120(R0), R6
 	LSL $1, R6, R6
-	MOVD 240(R0), R7
+	MOVD 256(R0), R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
-	MOVD 216(R0), R6
+	MOVD 232(R0), R6
 	MOVD q+8(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 224(R0), R6
+	MOVD 240(R0), R6
 	MOVD k+16(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD 232(R0), R6
+	MOVD 248(R0), R6
 	MOVD k+16(FP), R15
 	ADD R6<<2, R15, R15
-	MOVD 216(R0), R6
-	MOVD dout+32(FP), R16
-	ADD R6<<2, R16, R16
-	MOVD 224(R0), R6
-	MOVD v+40(FP), R17
-	ADD R6<<2, R17, R17
 	MOVD 232(R0), R6
-	MOVD v+40(FP), R19
+	MOVD dout+64(FP), R16
+	ADD R6<<2, R16, R16
+	MOVD 240(R0), R6
+	MOVD v+72(FP), R17
+	ADD R6<<2, R17, R17
+	MOVD 248(R0), R6
+	MOVD v+72(FP), R19
 	ADD R6<<2, R19, R19
 	WORD $0x4f00041b // movi v27.4s, #0
 	WORD $0x4f00041c // movi v28.4s, #0
@@ -14619,7 +15395,7 @@ loop3:
 	FMOVQ 3136(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	MOVD 192(R0), R6
+	MOVD 208(R0), R6
 	MOVD 120(R0), R7
 	MOVD $3, R8
 	MUL R8, R7, R7
@@ -14633,60 +15409,88 @@ loop3:
 	MOVD 120(R0), R6
 	MOVD $3, R7
 	MUL R7, R6, R6
-	MOVD 240(R0), R7
+	MOVD 256(R0), R7
 	ADD R7, R6, R6
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
+	MOVD 264(R0), R6
+	MOVD $3, R7
+	ADD R7, R6, R6
+	MOVD largest_+40(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	MOVD 16(R0), R6
+	MOVD $3, R7
+	MUL R7, R6, R6
+	MOVD 208(R0), R7
+	ADD R7, R6, R6
+	MOVD largest+32(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	MOVD 264(R0), R6
+	MOVD $3, R7
+	ADD R7, R6, R6
+	MOVD norm_+56(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	MOVD 16(R0), R6
+	MOVD $3, R7
+	MUL R7, R6, R6
+	MOVD 208(R0), R7
+	ADD R7, R6, R6
+	MOVD norm+48(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
 	FMOVQ 3264(R0), F0
-	MOVD 192(R0), R6
+	MOVD 208(R0), R6
 	MOVD 120(R0), R7
 	MOVD $3, R8
 	MUL R8, R7, R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
 	FMOVQ 3328(R0), F0
 	MOVD 120(R0), R6
 	MOVD $3, R7
 	MUL R7, R6, R6
-	MOVD 240(R0), R7
+	MOVD 256(R0), R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
-	MOVD 192(R0), R4
+	MOVD 208(R0), R4
 	ADD $1, R4, R4
-	MOVD R4, 192(R0)
-	MOVD 184(R0), R5
+	MOVD R4, 208(R0)
+	MOVD 200(R0), R5
 	CMP R5, R4
 	BLT loop3
 end4:
 	MOVD 72(R0), R6
-	MOVD 160(R0), R7
+	MOVD 168(R0), R7
 	MOVWU R7, R7
 	ADDW R7, R6, R6
-	MOVD R6, 184(R0)
-	MOVD $0, R6
 	MOVD R6, 200(R0)
+	MOVD $0, R6
+	MOVD R6, 216(R0)
 	MOVD $4, R6
-	MOVD R6, 192(R0)
-	MOVD 200(R0), R4
-	MOVD 192(R0), R5
+	MOVD R6, 208(R0)
+	MOVD 216(R0), R4
+	MOVD 208(R0), R5
 	CMP R5, R4
 	BGE end6
 loop5:
 	MOVD 16(R0), R6
-	MOVD R6, 208(R0)
-	MOVD 200(R0), R6
-	MOVD 128(R0), R7
+	MOVD R6, 224(R0)
+	MOVD 216(R0), R6
+	MOVD 136(R0), R7
 	MUL R7, R6, R6
 	AND $3, R6, R4
-	MOVD R4, 224(R0)
+	MOVD R4, 240(R0)
 	LSR $2, R6, R6
-	MOVD R6, 216(R0)
-	MOVD 184(R0), R6
+	MOVD R6, 232(R0)
+	MOVD 200(R0), R6
 	VDUP R6, V31.S4
 	FMOVQ F31, 2368(R0)
 	MOVD 56(R0), R4
@@ -14697,14 +15501,14 @@ loop5:
 	ADDW R5, R4, R4
 	VDUP R4, V31.S4
 	FMOVQ F31, 2496(R0)
-	MOVD 216(R0), R4
+	MOVD 232(R0), R4
 	VDUP R4, V24.S4
 	FMOVQ (R12), F31
 	VADD V31.S4, V24.S4, V24.S4
-	MOVD 224(R0), R3
-	MOVD 208(R0), R2
+	MOVD 240(R0), R3
+	MOVD 224(R0), R2
 	ADD R3, R2, R2
-	MOVD bits+72(FP), R13
+	MOVD bits+88(FP), R13
 	SUB R3<<2, R13, R13
 	MOVD $0, R1
 words7:
@@ -15039,17 +15843,17 @@ end27:
 	CMP R2, R1
 	BLT words7
 	MOVD 16(R0), R6
-	MOVD R6, 208(R0)
-	MOVD 200(R0), R6
-	MOVD 128(R0), R7
-	MUL R7, R6, R6
+	MOVD R6, 224(R0)
+	MOVD 216(R0), R6
 	MOVD 136(R0), R7
+	MUL R7, R6, R6
+	MOVD 144(R0), R7
 	ADD R7, R6, R6
 	AND $3, R6, R4
-	MOVD R4, 224(R0)
+	MOVD R4, 240(R0)
 	LSR $2, R6, R6
-	MOVD R6, 216(R0)
-	MOVD 184(R0), R6
+	MOVD R6, 232(R0)
+	MOVD 200(R0), R6
 	VDUP R6, V31.S4
 	FMOVQ F31, 2368(R0)
 	MOVD 56(R0), R4
@@ -15060,14 +15864,14 @@ end27:
 	ADDW R5, R4, R4
 	VDUP R4, V31.S4
 	FMOVQ F31, 2496(R0)
-	MOVD 216(R0), R4
+	MOVD 232(R0), R4
 	VDUP R4, V24.S4
 	FMOVQ (R12), F31
 	VADD V31.S4, V24.S4, V24.S4
-	MOVD 224(R0), R3
-	MOVD 208(R0), R2
+	MOVD 240(R0), R3
+	MOVD 224(R0), R2
 	ADD R3, R2, R2
-	MOVD bits2+88(FP), R13
+	MOVD bits2+104(FP), R13
 	SUB R3<<2, R13, R13
 	MOVD $0, R1
 words32:
@@ -15402,20 +16206,30 @@ end52:
 	CMP R2, R1
 	BLT words32
 	MOVD 16(R0), R6
-	MOVD R6, 208(R0)
-	MOVD 200(R0), R6
+	MOVD R6, 224(R0)
+	MOVD 216(R0), R6
 	MOVD 120(R0), R7
 	MUL R7, R6, R6
 	MOVD p+24(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD bits+72(FP), R14
-	MOVD 200(R0), R6
+	MOVD 216(R0), R6
+	MOVD 16(R0), R7
+	MUL R7, R6, R6
+	MOVD largest+32(FP), R14
+	ADD R6<<2, R14, R14
+	MOVD 216(R0), R6
+	MOVD 16(R0), R7
+	MUL R7, R6, R6
+	MOVD norm+48(FP), R15
+	ADD R6<<2, R15, R15
+	MOVD bits+88(FP), R16
+	MOVD 216(R0), R6
 	MOVD 120(R0), R7
 	MUL R7, R6, R6
-	MOVD ds+48(FP), R15
-	ADD R6<<2, R15, R15
+	MOVD ds+80(FP), R17
+	ADD R6<<2, R17, R17
 	MOVD $0, R1
-	MOVD 208(R0), R2
+	MOVD 224(R0), R2
 	SUB $4, R2, R2
 	CMP $0, R2
 	BLT tail57
@@ -15438,174 +16252,8 @@ loop58:
 	FMOVQ (R13), F2
 	FMOVQ 576(R12), F3
 	VBSL V3.B16, V2.B16, V0.B16
-	FMOVQ F0, (R13)
-	FMOVQ 512(R12), F0
 	FMOVQ (R14), F2
-	WORD $0x6ea23400 // cmhi v0.4s, v0.4s, v2.4s
-	FMOVQ (R15), F2
-	FMOVQ 544(R12), F3
-	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
-	WORD $0x4e601c40 // bic v0.16b, v2.16b, v0.16b
-	FMOVQ F0, (R15)
-	ADD $4, R1, R1
-	ADD $16, R13, R13
-	ADD $16, R14, R14
-	ADD $16, R15, R15
-	CMP R2, R1
-	BLE loop58
-tail57:
-	MOVD 208(R0), R3
-	SUB R1, R3, R3
-	CMP $0, R3
-	BLE end59
-	MOVD R1, R4
-	FMOVQ (R12), F31
-	VDUP R4, V0.S4
-	VADD V31.S4, V0.S4, V0.S4
-	FMOVQ 624(R12), F1
-	WORD $0x4ea19c00 // mul v0.4s, v0.4s, v1.4s
-	MOVD 80(R0), R4
-	VDUP R4, V1.S4
-	VADD V1.S4, V0.S4, V0.S4
-	WORD $0x4f000401 // movi v1.4s, #0
-	WORD $0x4ea13c02 // cmge v2.4s, v0.4s, v1.4s
-	MOVD 24(R0), R4
-	VDUP R4, V3.S4
-	WORD $0x4ea03460 // cmgt v0.4s, v3.4s, v0.4s
-	VAND V0.B16, V2.B16, V0.B16
-	CMP $4, R3
-	BGE all60
-	TBZ $1, R3, one61
-	FMOVD (R13), F2
-	TBZ $0, R3, end62
-	ADD $8, R13, R4
-	VLD1 (R4), V2.S[2]
-	B end62
-one61:
-	FMOVS (R13), F2
-	B end62
-all60:
-	FMOVQ (R13), F2
-end62:
-	FMOVQ 576(R12), F3
-	VBSL V3.B16, V2.B16, V0.B16
-	CMP $4, R3
-	BGE all63
-	TBZ $1, R3, one64
-	FMOVD F0, (R13)
-	TBZ $0, R3, end65
-	ADD $8, R13, R4
-	VST1 V0.S[2], (R4)
-	B end65
-one64:
-	FMOVS F0, (R13)
-	B end65
-all63:
-	FMOVQ F0, (R13)
-end65:
-	FMOVQ 512(R12), F0
-	CMP $4, R3
-	BGE all66
-	TBZ $1, R3, one67
-	FMOVD (R14), F2
-	TBZ $0, R3, end68
-	ADD $8, R14, R4
-	VLD1 (R4), V2.S[2]
-	B end68
-one67:
-	FMOVS (R14), F2
-	B end68
-all66:
-	FMOVQ (R14), F2
-end68:
-	WORD $0x6ea23400 // cmhi v0.4s, v0.4s, v2.4s
-	CMP $4, R3
-	BGE all69
-	TBZ $1, R3, one70
-	FMOVD (R15), F2
-	TBZ $0, R3, end71
-	ADD $8, R15, R4
-	VLD1 (R4), V2.S[2]
-	B end71
-one70:
-	FMOVS (R15), F2
-	B end71
-all69:
-	FMOVQ (R15), F2
-end71:
-	FMOVQ 544(R12), F3
-	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
-	WORD $0x4e601c40 // bic v0.16b, v2.16b, v0.16b
-	CMP $4, R3
-	BGE all72
-	TBZ $1, R3, one73
-	FMOVD F0, (R15)
-	TBZ $0, R3, end74
-	ADD $8, R15, R4
-	VST1 V0.S[2], (R4)
-	B end74
-one73:
-	FMOVS F0, (R15)
-	B end74
-all72:
-	FMOVQ F0, (R15)
-end74:
-end59:
-	MOVD 16(R0), R6
-	MOVD R6, 208(R0)
-	MOVD 200(R0), R6
-	MOVD 120(R0), R7
-	MUL R7, R6, R6
-	MOVD 16(R0), R7
-	ADD R7, R6, R6
-	MOVD p+24(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 200(R0), R6
-	MOVD 120(R0), R7
-	MUL R7, R6, R6
-	MOVD p+24(FP), R14
-	ADD R6<<2, R14, R14
-	MOVD largest+56(FP), R15
-	MOVD bits2+88(FP), R16
-	MOVD 200(R0), R6
-	MOVD 120(R0), R7
-	MUL R7, R6, R6
-	MOVD 16(R0), R7
-	ADD R7, R6, R6
-	MOVD ds+48(FP), R17
-	ADD R6<<2, R17, R17
-	MOVD $0, R1
-	MOVD 208(R0), R2
-	SUB $4, R2, R2
-	CMP $0, R2
-	BLT tail75
-loop76:
-	MOVD R1, R4
-	FMOVQ (R12), F31
-	VDUP R4, V0.S4
-	VADD V31.S4, V0.S4, V0.S4
-	FMOVQ 624(R12), F1
-	WORD $0x4ea19c00 // mul v0.4s, v0.4s, v1.4s
-	MOVD 96(R0), R4
-	VDUP R4, V1.S4
-	VADD V1.S4, V0.S4, V0.S4
-	WORD $0x4f000401 // movi v1.4s, #0
-	WORD $0x4ea13c02 // cmge v2.4s, v0.4s, v1.4s
-	MOVD 24(R0), R4
-	VDUP R4, V3.S4
-	WORD $0x4ea03460 // cmgt v0.4s, v3.4s, v0.4s
-	VAND V0.B16, V2.B16, V0.B16
-	FMOVQ (R13), F2
-	FMOVQ 576(R12), F3
-	VBSL V3.B16, V2.B16, V0.B16
-	FMOVQ F0, (R13)
-	FMOVQ (R14), F2
-	WORD $0x6ea0e444 // fcmgt v4.4s, v2.4s, v0.4s
-	VBSL V0.B16, V2.B16, V4.B16
-	WORD $0x4e23e480 // fcmeq v0.4s, v4.4s, v3.4s
-	WORD $0x4e601c80 // bic v0.16b, v4.16b, v0.16b
-	FMOVQ F0, (R15)
-	WORD $0x4ea0d440 // fsub v0.4s, v2.4s, v0.4s
+	WORD $0x4ea2d400 // fsub v0.4s, v0.4s, v2.4s
 	FMOVQ 48(R12), F2
 	WORD $0x6ea2e403 // fcmgt v3.4s, v0.4s, v2.4s
 	VBSL V0.B16, V2.B16, V3.B16
@@ -15645,7 +16293,9 @@ loop76:
 	VADD V3.S4, V0.S4, V0.S4
 	VSHL $23, V0.S4, V0.S4
 	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
-	FMOVQ F0, (R14)
+	FMOVQ (R15), F2
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	FMOVQ F0, (R13)
 	FMOVQ 512(R12), F0
 	FMOVQ (R16), F2
 	WORD $0x6ea23400 // cmhi v0.4s, v0.4s, v2.4s
@@ -15661,12 +16311,328 @@ loop76:
 	ADD $16, R16, R16
 	ADD $16, R17, R17
 	CMP R2, R1
-	BLE loop76
-tail75:
-	MOVD 208(R0), R3
+	BLE loop58
+tail57:
+	MOVD 224(R0), R3
 	SUB R1, R3, R3
 	CMP $0, R3
-	BLE end77
+	BLE end59
+	MOVD R1, R4
+	FMOVQ (R12), F31
+	VDUP R4, V0.S4
+	VADD V31.S4, V0.S4, V0.S4
+	FMOVQ 624(R12), F1
+	WORD $0x4ea19c00 // mul v0.4s, v0.4s, v1.4s
+	MOVD 80(R0), R4
+	VDUP R4, V1.S4
+	VADD V1.S4, V0.S4, V0.S4
+	WORD $0x4f000401 // movi v1.4s, #0
+	WORD $0x4ea13c02 // cmge v2.4s, v0.4s, v1.4s
+	MOVD 24(R0), R4
+	VDUP R4, V3.S4
+	WORD $0x4ea03460 // cmgt v0.4s, v3.4s, v0.4s
+	VAND V0.B16, V2.B16, V0.B16
+	CMP $4, R3
+	BGE all60
+	TBZ $1, R3, one61
+	FMOVD (R13), F2
+	TBZ $0, R3, end62
+	ADD $8, R13, R4
+	VLD1 (R4), V2.S[2]
+	B end62
+one61:
+	FMOVS (R13), F2
+	B end62
+all60:
+	FMOVQ (R13), F2
+end62:
+	FMOVQ 576(R12), F3
+	VBSL V3.B16, V2.B16, V0.B16
+	CMP $4, R3
+	BGE all63
+	TBZ $1, R3, one64
+	FMOVD (R14), F2
+	TBZ $0, R3, end65
+	ADD $8, R14, R4
+	VLD1 (R4), V2.S[2]
+	B end65
+one64:
+	FMOVS (R14), F2
+	B end65
+all63:
+	FMOVQ (R14), F2
+end65:
+	WORD $0x4ea2d400 // fsub v0.4s, v0.4s, v2.4s
+	FMOVQ 48(R12), F2
+	WORD $0x6ea2e403 // fcmgt v3.4s, v0.4s, v2.4s
+	VBSL V0.B16, V2.B16, V3.B16
+	FMOVQ 64(R12), F0
+	WORD $0x6ea3e402 // fcmgt v2.4s, v0.4s, v3.4s
+	VBSL V3.B16, V0.B16, V2.B16
+	FMOVQ 80(R12), F0
+	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	FMOVQ 96(R12), F3
+	WORD $0x4e23d400 // fadd v0.4s, v0.4s, v3.4s
+	WORD $0x4ea3d403 // fsub v3.4s, v0.4s, v3.4s
+	FMOVQ 112(R12), F4
+	WORD $0x6e24dc64 // fmul v4.4s, v3.4s, v4.4s
+	WORD $0x4ea4d442 // fsub v2.4s, v2.4s, v4.4s
+	FMOVQ 128(R12), F4
+	WORD $0x6e24dc63 // fmul v3.4s, v3.4s, v4.4s
+	WORD $0x4ea3d442 // fsub v2.4s, v2.4s, v3.4s
+	WORD $0x6e22dc43 // fmul v3.4s, v2.4s, v2.4s
+	FMOVQ 144(R12), F4
+	WORD $0x6e22dc84 // fmul v4.4s, v4.4s, v2.4s
+	FMOVQ 160(R12), F5
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x6e22dc84 // fmul v4.4s, v4.4s, v2.4s
+	FMOVQ 176(R12), F5
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x6e22dc84 // fmul v4.4s, v4.4s, v2.4s
+	FMOVQ 192(R12), F5
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x6e22dc84 // fmul v4.4s, v4.4s, v2.4s
+	FMOVQ 208(R12), F5
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x6e24dc63 // fmul v3.4s, v3.4s, v4.4s
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	FMOVQ 224(R12), F3
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	FMOVQ 240(R12), F3
+	VADD V3.S4, V0.S4, V0.S4
+	VSHL $23, V0.S4, V0.S4
+	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	CMP $4, R3
+	BGE all66
+	TBZ $1, R3, one67
+	FMOVD (R15), F2
+	TBZ $0, R3, end68
+	ADD $8, R15, R4
+	VLD1 (R4), V2.S[2]
+	B end68
+one67:
+	FMOVS (R15), F2
+	B end68
+all66:
+	FMOVQ (R15), F2
+end68:
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	CMP $4, R3
+	BGE all69
+	TBZ $1, R3, one70
+	FMOVD F0, (R13)
+	TBZ $0, R3, end71
+	ADD $8, R13, R4
+	VST1 V0.S[2], (R4)
+	B end71
+one70:
+	FMOVS F0, (R13)
+	B end71
+all69:
+	FMOVQ F0, (R13)
+end71:
+	FMOVQ 512(R12), F0
+	CMP $4, R3
+	BGE all72
+	TBZ $1, R3, one73
+	FMOVD (R16), F2
+	TBZ $0, R3, end74
+	ADD $8, R16, R4
+	VLD1 (R4), V2.S[2]
+	B end74
+one73:
+	FMOVS (R16), F2
+	B end74
+all72:
+	FMOVQ (R16), F2
+end74:
+	WORD $0x6ea23400 // cmhi v0.4s, v0.4s, v2.4s
+	CMP $4, R3
+	BGE all75
+	TBZ $1, R3, one76
+	FMOVD (R17), F2
+	TBZ $0, R3, end77
+	ADD $8, R17, R4
+	VLD1 (R4), V2.S[2]
+	B end77
+one76:
+	FMOVS (R17), F2
+	B end77
+all75:
+	FMOVQ (R17), F2
+end77:
+	FMOVQ 544(R12), F3
+	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
+	WORD $0x4e601c40 // bic v0.16b, v2.16b, v0.16b
+	CMP $4, R3
+	BGE all78
+	TBZ $1, R3, one79
+	FMOVD F0, (R17)
+	TBZ $0, R3, end80
+	ADD $8, R17, R4
+	VST1 V0.S[2], (R4)
+	B end80
+one79:
+	FMOVS F0, (R17)
+	B end80
+all78:
+	FMOVQ F0, (R17)
+end80:
+end59:
+	MOVD 16(R0), R6
+	MOVD R6, 224(R0)
+	MOVD 216(R0), R6
+	MOVD 120(R0), R7
+	MUL R7, R6, R6
+	MOVD 16(R0), R7
+	ADD R7, R6, R6
+	MOVD p+24(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD 216(R0), R6
+	MOVD 16(R0), R7
+	MUL R7, R6, R6
+	MOVD largest+32(FP), R14
+	ADD R6<<2, R14, R14
+	MOVD 216(R0), R6
+	MOVD 16(R0), R7
+	MUL R7, R6, R6
+	MOVD norm+48(FP), R15
+	ADD R6<<2, R15, R15
+	MOVD bits+88(FP), R16
+	MOVD 216(R0), R6
+	MOVD 120(R0), R7
+	MUL R7, R6, R6
+	MOVD p+24(FP), R17
+	ADD R6<<2, R17, R17
+	MOVD 216(R0), R6
+	MOVD 120(R0), R7
+	MUL R7, R6, R6
+	MOVD weight+96(FP), R19
+	ADD R6<<2, R19, R19
+	MOVD bits2+104(FP), R20
+	MOVD 216(R0), R6
+	MOVD 120(R0), R7
+	MUL R7, R6, R6
+	MOVD 16(R0), R7
+	ADD R7, R6, R6
+	MOVD ds+80(FP), R21
+	ADD R6<<2, R21, R21
+	MOVD 216(R0), R6
+	MOVD 120(R0), R7
+	MUL R7, R6, R6
+	MOVD ds+80(FP), R22
+	ADD R6<<2, R22, R22
+	MOVD delta+112(FP), R23
+	MOVD $0, R1
+	MOVD 224(R0), R2
+	SUB $4, R2, R2
+	CMP $0, R2
+	BLT tail81
+loop82:
+	MOVD R1, R4
+	FMOVQ (R12), F31
+	VDUP R4, V0.S4
+	VADD V31.S4, V0.S4, V0.S4
+	FMOVQ 624(R12), F1
+	WORD $0x4ea19c00 // mul v0.4s, v0.4s, v1.4s
+	MOVD 96(R0), R4
+	VDUP R4, V1.S4
+	VADD V1.S4, V0.S4, V0.S4
+	WORD $0x4f000401 // movi v1.4s, #0
+	WORD $0x4ea13c02 // cmge v2.4s, v0.4s, v1.4s
+	MOVD 24(R0), R4
+	VDUP R4, V3.S4
+	WORD $0x4ea03460 // cmgt v0.4s, v3.4s, v0.4s
+	VAND V0.B16, V2.B16, V0.B16
+	FMOVQ (R13), F2
+	FMOVQ 576(R12), F3
+	VBSL V3.B16, V2.B16, V0.B16
+	FMOVQ (R14), F2
+	WORD $0x4ea2d400 // fsub v0.4s, v0.4s, v2.4s
+	FMOVQ 48(R12), F2
+	WORD $0x6ea2e403 // fcmgt v3.4s, v0.4s, v2.4s
+	VBSL V0.B16, V2.B16, V3.B16
+	FMOVQ 64(R12), F0
+	WORD $0x6ea3e402 // fcmgt v2.4s, v0.4s, v3.4s
+	VBSL V3.B16, V0.B16, V2.B16
+	FMOVQ 80(R12), F0
+	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	FMOVQ 96(R12), F3
+	WORD $0x4e23d400 // fadd v0.4s, v0.4s, v3.4s
+	WORD $0x4ea3d403 // fsub v3.4s, v0.4s, v3.4s
+	FMOVQ 112(R12), F4
+	WORD $0x6e24dc64 // fmul v4.4s, v3.4s, v4.4s
+	WORD $0x4ea4d442 // fsub v2.4s, v2.4s, v4.4s
+	FMOVQ 128(R12), F4
+	WORD $0x6e24dc63 // fmul v3.4s, v3.4s, v4.4s
+	WORD $0x4ea3d442 // fsub v2.4s, v2.4s, v3.4s
+	WORD $0x6e22dc43 // fmul v3.4s, v2.4s, v2.4s
+	FMOVQ 144(R12), F4
+	WORD $0x6e22dc84 // fmul v4.4s, v4.4s, v2.4s
+	FMOVQ 160(R12), F5
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x6e22dc84 // fmul v4.4s, v4.4s, v2.4s
+	FMOVQ 176(R12), F5
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x6e22dc84 // fmul v4.4s, v4.4s, v2.4s
+	FMOVQ 192(R12), F5
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x6e22dc84 // fmul v4.4s, v4.4s, v2.4s
+	FMOVQ 208(R12), F5
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x6e24dc63 // fmul v3.4s, v3.4s, v4.4s
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	FMOVQ 224(R12), F3
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	FMOVQ 240(R12), F3
+	VADD V3.S4, V0.S4, V0.S4
+	VSHL $23, V0.S4, V0.S4
+	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	FMOVQ (R15), F2
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	FMOVQ F0, (R13)
+	FMOVQ 512(R12), F2
+	FMOVQ (R16), F3
+	WORD $0x6ea33443 // cmhi v3.4s, v2.4s, v3.4s
+	FMOVQ (R17), F4
+	FMOVQ 544(R12), F5
+	WORD $0x6e25dc86 // fmul v6.4s, v4.4s, v5.4s
+	WORD $0x4e631cc3 // bic v3.16b, v6.16b, v3.16b
+	FMOVQ F3, (R19)
+	FMOVQ (R20), F3
+	WORD $0x6ea33442 // cmhi v2.4s, v2.4s, v3.4s
+	FMOVQ (R21), F3
+	WORD $0x6e25dc63 // fmul v3.4s, v3.4s, v5.4s
+	WORD $0x4e621c61 // bic v1.16b, v3.16b, v2.16b
+	FMOVQ F1, (R21)
+	FMOVQ (R22), F2
+	WORD $0x6e22dc83 // fmul v3.4s, v4.4s, v2.4s
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	WORD $0x4e20d460 // fadd v0.4s, v3.4s, v0.4s
+	FMOVQ F0, (R23)
+	WORD $0x4ea0d440 // fsub v0.4s, v2.4s, v0.4s
+	WORD $0x6e20dc80 // fmul v0.4s, v4.4s, v0.4s
+	FMOVQ 560(R12), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	FMOVQ F0, (R22)
+	ADD $4, R1, R1
+	ADD $16, R13, R13
+	ADD $16, R14, R14
+	ADD $16, R15, R15
+	ADD $16, R16, R16
+	ADD $16, R17, R17
+	ADD $16, R19, R19
+	ADD $16, R20, R20
+	ADD $16, R21, R21
+	ADD $16, R22, R22
+	ADD $16, R23, R23
+	CMP R2, R1
+	BLE loop82
+tail81:
+	MOVD 224(R0), R3
+	SUB R1, R3, R3
+	CMP $0, R3
+	BLE end83
 	MOVD R1, R4
 	FMOVQ (R12), F31
 	VDUP R4, V0.S4
@@ -15683,68 +16649,36 @@ tail75:
 	WORD $0x4ea03460 // cmgt v0.4s, v3.4s, v0.4s
 	VAND V0.B16, V2.B16, V0.B16
 	CMP $4, R3
-	BGE all78
-	TBZ $1, R3, one79
-	FMOVD (R13), F2
-	TBZ $0, R3, end80
-	ADD $8, R13, R4
-	VLD1 (R4), V2.S[2]
-	B end80
-one79:
-	FMOVS (R13), F2
-	B end80
-all78:
-	FMOVQ (R13), F2
-end80:
-	FMOVQ 576(R12), F3
-	VBSL V3.B16, V2.B16, V0.B16
-	CMP $4, R3
-	BGE all81
-	TBZ $1, R3, one82
-	FMOVD F0, (R13)
-	TBZ $0, R3, end83
-	ADD $8, R13, R4
-	VST1 V0.S[2], (R4)
-	B end83
-one82:
-	FMOVS F0, (R13)
-	B end83
-all81:
-	FMOVQ F0, (R13)
-end83:
-	CMP $4, R3
 	BGE all84
 	TBZ $1, R3, one85
-	FMOVD (R14), F2
+	FMOVD (R13), F2
 	TBZ $0, R3, end86
-	ADD $8, R14, R4
+	ADD $8, R13, R4
 	VLD1 (R4), V2.S[2]
 	B end86
 one85:
-	FMOVS (R14), F2
+	FMOVS (R13), F2
 	B end86
 all84:
-	FMOVQ (R14), F2
+	FMOVQ (R13), F2
 end86:
-	WORD $0x6ea0e444 // fcmgt v4.4s, v2.4s, v0.4s
-	VBSL V0.B16, V2.B16, V4.B16
-	WORD $0x4e23e480 // fcmeq v0.4s, v4.4s, v3.4s
-	WORD $0x4e601c80 // bic v0.16b, v4.16b, v0.16b
+	FMOVQ 576(R12), F3
+	VBSL V3.B16, V2.B16, V0.B16
 	CMP $4, R3
 	BGE all87
 	TBZ $1, R3, one88
-	FMOVD F0, (R15)
+	FMOVD (R14), F2
 	TBZ $0, R3, end89
-	ADD $8, R15, R4
-	VST1 V0.S[2], (R4)
+	ADD $8, R14, R4
+	VLD1 (R4), V2.S[2]
 	B end89
 one88:
-	FMOVS F0, (R15)
+	FMOVS (R14), F2
 	B end89
 all87:
-	FMOVQ F0, (R15)
+	FMOVQ (R14), F2
 end89:
-	WORD $0x4ea0d440 // fsub v0.4s, v2.4s, v0.4s
+	WORD $0x4ea2d400 // fsub v0.4s, v0.4s, v2.4s
 	FMOVQ 48(R12), F2
 	WORD $0x6ea2e403 // fcmgt v3.4s, v0.4s, v2.4s
 	VBSL V0.B16, V2.B16, V3.B16
@@ -15787,375 +16721,249 @@ end89:
 	CMP $4, R3
 	BGE all90
 	TBZ $1, R3, one91
-	FMOVD F0, (R14)
+	FMOVD (R15), F2
 	TBZ $0, R3, end92
-	ADD $8, R14, R4
-	VST1 V0.S[2], (R4)
+	ADD $8, R15, R4
+	VLD1 (R4), V2.S[2]
 	B end92
 one91:
-	FMOVS F0, (R14)
+	FMOVS (R15), F2
 	B end92
 all90:
-	FMOVQ F0, (R14)
+	FMOVQ (R15), F2
 end92:
-	FMOVQ 512(R12), F0
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
 	CMP $4, R3
 	BGE all93
 	TBZ $1, R3, one94
-	FMOVD (R16), F2
+	FMOVD F0, (R13)
 	TBZ $0, R3, end95
-	ADD $8, R16, R4
-	VLD1 (R4), V2.S[2]
+	ADD $8, R13, R4
+	VST1 V0.S[2], (R4)
 	B end95
 one94:
-	FMOVS (R16), F2
+	FMOVS F0, (R13)
 	B end95
 all93:
-	FMOVQ (R16), F2
+	FMOVQ F0, (R13)
 end95:
-	WORD $0x6ea23400 // cmhi v0.4s, v0.4s, v2.4s
+	FMOVQ 512(R12), F2
 	CMP $4, R3
 	BGE all96
 	TBZ $1, R3, one97
-	FMOVD (R17), F2
+	FMOVD (R16), F3
 	TBZ $0, R3, end98
-	ADD $8, R17, R4
-	VLD1 (R4), V2.S[2]
+	ADD $8, R16, R4
+	VLD1 (R4), V3.S[2]
 	B end98
 one97:
-	FMOVS (R17), F2
+	FMOVS (R16), F3
 	B end98
 all96:
-	FMOVQ (R17), F2
+	FMOVQ (R16), F3
 end98:
-	FMOVQ 544(R12), F3
-	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
-	WORD $0x4e601c40 // bic v0.16b, v2.16b, v0.16b
+	WORD $0x6ea33443 // cmhi v3.4s, v2.4s, v3.4s
 	CMP $4, R3
 	BGE all99
 	TBZ $1, R3, one100
-	FMOVD F0, (R17)
+	FMOVD (R17), F4
 	TBZ $0, R3, end101
 	ADD $8, R17, R4
-	VST1 V0.S[2], (R4)
+	VLD1 (R4), V4.S[2]
 	B end101
 one100:
-	FMOVS F0, (R17)
+	FMOVS (R17), F4
 	B end101
 all99:
-	FMOVQ F0, (R17)
+	FMOVQ (R17), F4
 end101:
-end77:
-	MOVD 16(R0), R6
-	MOVD R6, 208(R0)
-	MOVD 200(R0), R6
-	MOVD 120(R0), R7
-	MUL R7, R6, R6
-	MOVD 16(R0), R7
-	ADD R7, R6, R6
-	MOVD p+24(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD largest+56(FP), R14
-	MOVD 200(R0), R6
-	MOVD 120(R0), R7
-	MUL R7, R6, R6
-	MOVD p+24(FP), R15
-	ADD R6<<2, R15, R15
-	MOVD norm+64(FP), R16
-	MOVD $0, R1
-	MOVD 208(R0), R2
-	SUB $4, R2, R2
-	CMP $0, R2
-	BLT tail102
-loop103:
-	FMOVQ (R13), F0
-	FMOVQ (R14), F1
-	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
-	FMOVQ 48(R12), F1
-	WORD $0x6ea1e402 // fcmgt v2.4s, v0.4s, v1.4s
-	VBSL V0.B16, V1.B16, V2.B16
-	FMOVQ 64(R12), F0
-	WORD $0x6ea2e401 // fcmgt v1.4s, v0.4s, v2.4s
-	VBSL V2.B16, V0.B16, V1.B16
-	FMOVQ 80(R12), F0
-	WORD $0x6e20dc20 // fmul v0.4s, v1.4s, v0.4s
-	FMOVQ 96(R12), F2
-	WORD $0x4e22d400 // fadd v0.4s, v0.4s, v2.4s
-	WORD $0x4ea2d402 // fsub v2.4s, v0.4s, v2.4s
-	FMOVQ 112(R12), F3
-	WORD $0x6e23dc43 // fmul v3.4s, v2.4s, v3.4s
-	WORD $0x4ea3d421 // fsub v1.4s, v1.4s, v3.4s
-	FMOVQ 128(R12), F3
-	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
-	WORD $0x4ea2d421 // fsub v1.4s, v1.4s, v2.4s
-	WORD $0x6e21dc22 // fmul v2.4s, v1.4s, v1.4s
-	FMOVQ 144(R12), F3
-	WORD $0x6e21dc63 // fmul v3.4s, v3.4s, v1.4s
-	FMOVQ 160(R12), F4
-	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
-	WORD $0x6e21dc63 // fmul v3.4s, v3.4s, v1.4s
-	FMOVQ 176(R12), F4
-	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
-	WORD $0x6e21dc63 // fmul v3.4s, v3.4s, v1.4s
-	FMOVQ 192(R12), F4
-	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
-	WORD $0x6e21dc63 // fmul v3.4s, v3.4s, v1.4s
-	FMOVQ 208(R12), F4
-	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
-	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
-	WORD $0x4e22d421 // fadd v1.4s, v1.4s, v2.4s
-	FMOVQ 224(R12), F2
-	WORD $0x4e22d421 // fadd v1.4s, v1.4s, v2.4s
-	FMOVQ 240(R12), F3
-	VADD V3.S4, V0.S4, V0.S4
-	VSHL $23, V0.S4, V0.S4
-	WORD $0x6e20dc20 // fmul v0.4s, v1.4s, v0.4s
-	FMOVQ F0, (R13)
-	FMOVQ (R15), F1
-	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	WORD $0x4f000403 // movi v3.4s, #0
-	WORD $0x6ea3e404 // fcmgt v4.4s, v0.4s, v3.4s
-	WORD $0x6e20fc40 // fdiv v0.4s, v2.4s, v0.4s
-	VAND V4.B16, V0.B16, V0.B16
-	FMOVQ F0, (R16)
-	WORD $0x6e20dc20 // fmul v0.4s, v1.4s, v0.4s
-	FMOVQ F0, (R15)
-	ADD $4, R1, R1
-	ADD $16, R13, R13
-	ADD $16, R14, R14
-	ADD $16, R15, R15
-	ADD $16, R16, R16
-	CMP R2, R1
-	BLE loop103
-tail102:
-	MOVD 208(R0), R3
-	SUB R1, R3, R3
-	CMP $0, R3
-	BLE end104
+	FMOVQ 544(R12), F5
+	WORD $0x6e25dc86 // fmul v6.4s, v4.4s, v5.4s
+	WORD $0x4e631cc3 // bic v3.16b, v6.16b, v3.16b
+	CMP $4, R3
+	BGE all102
+	TBZ $1, R3, one103
+	FMOVD F3, (R19)
+	TBZ $0, R3, end104
+	ADD $8, R19, R4
+	VST1 V3.S[2], (R4)
+	B end104
+one103:
+	FMOVS F3, (R19)
+	B end104
+all102:
+	FMOVQ F3, (R19)
+end104:
 	CMP $4, R3
 	BGE all105
 	TBZ $1, R3, one106
-	FMOVD (R13), F0
+	FMOVD (R20), F3
 	TBZ $0, R3, end107
-	ADD $8, R13, R4
-	VLD1 (R4), V0.S[2]
+	ADD $8, R20, R4
+	VLD1 (R4), V3.S[2]
 	B end107
 one106:
-	FMOVS (R13), F0
+	FMOVS (R20), F3
 	B end107
 all105:
-	FMOVQ (R13), F0
+	FMOVQ (R20), F3
 end107:
+	WORD $0x6ea33442 // cmhi v2.4s, v2.4s, v3.4s
 	CMP $4, R3
 	BGE all108
 	TBZ $1, R3, one109
-	FMOVD (R14), F1
+	FMOVD (R21), F3
 	TBZ $0, R3, end110
-	ADD $8, R14, R4
-	VLD1 (R4), V1.S[2]
+	ADD $8, R21, R4
+	VLD1 (R4), V3.S[2]
 	B end110
 one109:
-	FMOVS (R14), F1
+	FMOVS (R21), F3
 	B end110
 all108:
-	FMOVQ (R14), F1
+	FMOVQ (R21), F3
 end110:
-	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
-	FMOVQ 48(R12), F1
-	WORD $0x6ea1e402 // fcmgt v2.4s, v0.4s, v1.4s
-	VBSL V0.B16, V1.B16, V2.B16
-	FMOVQ 64(R12), F0
-	WORD $0x6ea2e401 // fcmgt v1.4s, v0.4s, v2.4s
-	VBSL V2.B16, V0.B16, V1.B16
-	FMOVQ 80(R12), F0
-	WORD $0x6e20dc20 // fmul v0.4s, v1.4s, v0.4s
-	FMOVQ 96(R12), F2
-	WORD $0x4e22d400 // fadd v0.4s, v0.4s, v2.4s
-	WORD $0x4ea2d402 // fsub v2.4s, v0.4s, v2.4s
-	FMOVQ 112(R12), F3
-	WORD $0x6e23dc43 // fmul v3.4s, v2.4s, v3.4s
-	WORD $0x4ea3d421 // fsub v1.4s, v1.4s, v3.4s
-	FMOVQ 128(R12), F3
-	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
-	WORD $0x4ea2d421 // fsub v1.4s, v1.4s, v2.4s
-	WORD $0x6e21dc22 // fmul v2.4s, v1.4s, v1.4s
-	FMOVQ 144(R12), F3
-	WORD $0x6e21dc63 // fmul v3.4s, v3.4s, v1.4s
-	FMOVQ 160(R12), F4
-	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
-	WORD $0x6e21dc63 // fmul v3.4s, v3.4s, v1.4s
-	FMOVQ 176(R12), F4
-	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
-	WORD $0x6e21dc63 // fmul v3.4s, v3.4s, v1.4s
-	FMOVQ 192(R12), F4
-	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
-	WORD $0x6e21dc63 // fmul v3.4s, v3.4s, v1.4s
-	FMOVQ 208(R12), F4
-	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
-	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
-	WORD $0x4e22d421 // fadd v1.4s, v1.4s, v2.4s
-	FMOVQ 224(R12), F2
-	WORD $0x4e22d421 // fadd v1.4s, v1.4s, v2.4s
-	FMOVQ 240(R12), F3
-	VADD V3.S4, V0.S4, V0.S4
-	VSHL $23, V0.S4, V0.S4
-	WORD $0x6e20dc20 // fmul v0.4s, v1.4s, v0.4s
+	WORD $0x6e25dc63 // fmul v3.4s, v3.4s, v5.4s
+	WORD $0x4e621c61 // bic v1.16b, v3.16b, v2.16b
 	CMP $4, R3
 	BGE all111
 	TBZ $1, R3, one112
-	FMOVD F0, (R13)
+	FMOVD F1, (R21)
 	TBZ $0, R3, end113
-	ADD $8, R13, R4
-	VST1 V0.S[2], (R4)
+	ADD $8, R21, R4
+	VST1 V1.S[2], (R4)
 	B end113
 one112:
-	FMOVS F0, (R13)
+	FMOVS F1, (R21)
 	B end113
 all111:
-	FMOVQ F0, (R13)
+	FMOVQ F1, (R21)
 end113:
 	CMP $4, R3
 	BGE all114
 	TBZ $1, R3, one115
-	FMOVD (R15), F1
+	FMOVD (R22), F2
 	TBZ $0, R3, end116
-	ADD $8, R15, R4
-	VLD1 (R4), V1.S[2]
+	ADD $8, R22, R4
+	VLD1 (R4), V2.S[2]
 	B end116
 one115:
-	FMOVS (R15), F1
+	FMOVS (R22), F2
 	B end116
 all114:
-	FMOVQ (R15), F1
+	FMOVQ (R22), F2
 end116:
-	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	WORD $0x4f000403 // movi v3.4s, #0
-	WORD $0x6ea3e404 // fcmgt v4.4s, v0.4s, v3.4s
-	WORD $0x6e20fc40 // fdiv v0.4s, v2.4s, v0.4s
-	VAND V4.B16, V0.B16, V0.B16
+	WORD $0x6e22dc83 // fmul v3.4s, v4.4s, v2.4s
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	WORD $0x4e20d460 // fadd v0.4s, v3.4s, v0.4s
 	CMP $4, R3
 	BGE all117
 	TBZ $1, R3, one118
-	FMOVD F0, (R16)
+	FMOVD F0, (R23)
 	TBZ $0, R3, end119
-	ADD $8, R16, R4
+	ADD $8, R23, R4
 	VST1 V0.S[2], (R4)
 	B end119
 one118:
-	FMOVS F0, (R16)
+	FMOVS F0, (R23)
 	B end119
 all117:
-	FMOVQ F0, (R16)
+	FMOVQ F0, (R23)
 end119:
-	WORD $0x6e20dc20 // fmul v0.4s, v1.4s, v0.4s
+	WORD $0x4ea0d440 // fsub v0.4s, v2.4s, v0.4s
+	WORD $0x6e20dc80 // fmul v0.4s, v4.4s, v0.4s
+	FMOVQ 560(R12), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	CMP $4, R3
 	BGE all120
 	TBZ $1, R3, one121
-	FMOVD F0, (R15)
+	FMOVD F0, (R22)
 	TBZ $0, R3, end122
-	ADD $8, R15, R4
+	ADD $8, R22, R4
 	VST1 V0.S[2], (R4)
 	B end122
 one121:
-	FMOVS F0, (R15)
+	FMOVS F0, (R22)
 	B end122
 all120:
-	FMOVQ F0, (R15)
+	FMOVQ F0, (R22)
 end122:
-end104:
+end83:
 	MOVD 16(R0), R6
-	MOVD R6, 208(R0)
-	MOVD 200(R0), R6
+	MOVD R6, 224(R0)
+	MOVD bits2+104(FP), R13
+	MOVD 216(R0), R6
 	MOVD 120(R0), R7
 	MUL R7, R6, R6
 	MOVD 16(R0), R7
 	ADD R7, R6, R6
-	MOVD p+24(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD norm+64(FP), R14
-	MOVD bits+72(FP), R15
-	MOVD 200(R0), R6
+	MOVD p+24(FP), R14
+	ADD R6<<2, R14, R14
+	MOVD 216(R0), R6
 	MOVD 120(R0), R7
 	MUL R7, R6, R6
-	MOVD p+24(FP), R16
+	MOVD 16(R0), R7
+	ADD R7, R6, R6
+	MOVD weight+96(FP), R15
+	ADD R6<<2, R15, R15
+	MOVD 216(R0), R6
+	MOVD 120(R0), R7
+	MUL R7, R6, R6
+	MOVD 16(R0), R7
+	ADD R7, R6, R6
+	MOVD ds+80(FP), R16
 	ADD R6<<2, R16, R16
-	MOVD 200(R0), R6
-	MOVD 120(R0), R7
-	MUL R7, R6, R6
-	MOVD weight+80(FP), R17
-	ADD R6<<2, R17, R17
-	MOVD 200(R0), R6
-	MOVD 120(R0), R7
-	MUL R7, R6, R6
-	MOVD ds+48(FP), R19
-	ADD R6<<2, R19, R19
-	MOVD 200(R0), R6
-	MOVD 120(R0), R7
-	MUL R7, R6, R6
-	MOVD 16(R0), R7
-	ADD R7, R6, R6
-	MOVD ds+48(FP), R20
-	ADD R6<<2, R20, R20
-	MOVD delta+96(FP), R21
+	MOVD delta+112(FP), R17
 	MOVD $0, R1
-	MOVD 208(R0), R2
+	MOVD 224(R0), R2
 	SUB $4, R2, R2
 	CMP $0, R2
 	BLT tail123
 loop124:
-	FMOVQ (R13), F0
+	FMOVQ 512(R12), F0
+	FMOVQ (R13), F1
+	WORD $0x6ea13400 // cmhi v0.4s, v0.4s, v1.4s
 	FMOVQ (R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	FMOVQ F0, (R13)
-	FMOVQ 512(R12), F1
-	FMOVQ (R15), F2
-	WORD $0x6ea23421 // cmhi v1.4s, v1.4s, v2.4s
-	FMOVQ (R16), F2
-	FMOVQ 544(R12), F3
-	WORD $0x6e23dc43 // fmul v3.4s, v2.4s, v3.4s
-	WORD $0x4e611c61 // bic v1.16b, v3.16b, v1.16b
-	FMOVQ F1, (R17)
-	FMOVQ (R19), F1
-	WORD $0x6e21dc43 // fmul v3.4s, v2.4s, v1.4s
-	FMOVQ (R20), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	WORD $0x4e20d460 // fadd v0.4s, v3.4s, v0.4s
-	FMOVQ F0, (R21)
-	WORD $0x4ea0d420 // fsub v0.4s, v1.4s, v0.4s
-	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc22 // fmul v2.4s, v1.4s, v2.4s
+	WORD $0x4e601c40 // bic v0.16b, v2.16b, v0.16b
+	FMOVQ F0, (R15)
+	FMOVQ (R16), F0
+	FMOVQ (R17), F2
+	WORD $0x4ea2d400 // fsub v0.4s, v0.4s, v2.4s
+	WORD $0x6e20dc20 // fmul v0.4s, v1.4s, v0.4s
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	FMOVQ F0, (R19)
+	FMOVQ F0, (R16)
 	ADD $4, R1, R1
 	ADD $16, R13, R13
 	ADD $16, R14, R14
 	ADD $16, R15, R15
 	ADD $16, R16, R16
 	ADD $16, R17, R17
-	ADD $16, R19, R19
-	ADD $16, R20, R20
-	ADD $16, R21, R21
 	CMP R2, R1
 	BLE loop124
 tail123:
-	MOVD 208(R0), R3
+	MOVD 224(R0), R3
 	SUB R1, R3, R3
 	CMP $0, R3
 	BLE end125
+	FMOVQ 512(R12), F0
 	CMP $4, R3
 	BGE all126
 	TBZ $1, R3, one127
-	FMOVD (R13), F0
+	FMOVD (R13), F1
 	TBZ $0, R3, end128
 	ADD $8, R13, R4
-	VLD1 (R4), V0.S[2]
+	VLD1 (R4), V1.S[2]
 	B end128
 one127:
-	FMOVS (R13), F0
+	FMOVS (R13), F1
 	B end128
 all126:
-	FMOVQ (R13), F0
+	FMOVQ (R13), F1
 end128:
+	WORD $0x6ea13400 // cmhi v0.4s, v0.4s, v1.4s
 	CMP $4, R3
 	BGE all129
 	TBZ $1, R3, one130
@@ -16170,454 +16978,239 @@ one130:
 all129:
 	FMOVQ (R14), F1
 end131:
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc22 // fmul v2.4s, v1.4s, v2.4s
+	WORD $0x4e601c40 // bic v0.16b, v2.16b, v0.16b
 	CMP $4, R3
 	BGE all132
 	TBZ $1, R3, one133
-	FMOVD F0, (R13)
+	FMOVD F0, (R15)
 	TBZ $0, R3, end134
-	ADD $8, R13, R4
+	ADD $8, R15, R4
 	VST1 V0.S[2], (R4)
 	B end134
 one133:
-	FMOVS F0, (R13)
+	FMOVS F0, (R15)
 	B end134
 all132:
-	FMOVQ F0, (R13)
+	FMOVQ F0, (R15)
 end134:
-	FMOVQ 512(R12), F1
 	CMP $4, R3
 	BGE all135
 	TBZ $1, R3, one136
-	FMOVD (R15), F2
+	FMOVD (R16), F0
 	TBZ $0, R3, end137
-	ADD $8, R15, R4
-	VLD1 (R4), V2.S[2]
+	ADD $8, R16, R4
+	VLD1 (R4), V0.S[2]
 	B end137
 one136:
-	FMOVS (R15), F2
+	FMOVS (R16), F0
 	B end137
 all135:
-	FMOVQ (R15), F2
+	FMOVQ (R16), F0
 end137:
-	WORD $0x6ea23421 // cmhi v1.4s, v1.4s, v2.4s
 	CMP $4, R3
 	BGE all138
 	TBZ $1, R3, one139
-	FMOVD (R16), F2
+	FMOVD (R17), F2
 	TBZ $0, R3, end140
-	ADD $8, R16, R4
+	ADD $8, R17, R4
 	VLD1 (R4), V2.S[2]
 	B end140
 one139:
-	FMOVS (R16), F2
+	FMOVS (R17), F2
 	B end140
 all138:
-	FMOVQ (R16), F2
+	FMOVQ (R17), F2
 end140:
-	FMOVQ 544(R12), F3
-	WORD $0x6e23dc43 // fmul v3.4s, v2.4s, v3.4s
-	WORD $0x4e611c61 // bic v1.16b, v3.16b, v1.16b
+	WORD $0x4ea2d400 // fsub v0.4s, v0.4s, v2.4s
+	WORD $0x6e20dc20 // fmul v0.4s, v1.4s, v0.4s
+	FMOVQ 560(R12), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	CMP $4, R3
 	BGE all141
 	TBZ $1, R3, one142
-	FMOVD F1, (R17)
+	FMOVD F0, (R16)
 	TBZ $0, R3, end143
-	ADD $8, R17, R4
-	VST1 V1.S[2], (R4)
+	ADD $8, R16, R4
+	VST1 V0.S[2], (R4)
 	B end143
 one142:
-	FMOVS F1, (R17)
+	FMOVS F0, (R16)
 	B end143
 all141:
-	FMOVQ F1, (R17)
+	FMOVQ F0, (R16)
 end143:
-	CMP $4, R3
-	BGE all144
-	TBZ $1, R3, one145
-	FMOVD (R19), F1
-	TBZ $0, R3, end146
-	ADD $8, R19, R4
-	VLD1 (R4), V1.S[2]
-	B end146
-one145:
-	FMOVS (R19), F1
-	B end146
-all144:
-	FMOVQ (R19), F1
-end146:
-	WORD $0x6e21dc43 // fmul v3.4s, v2.4s, v1.4s
-	CMP $4, R3
-	BGE all147
-	TBZ $1, R3, one148
-	FMOVD (R20), F4
-	TBZ $0, R3, end149
-	ADD $8, R20, R4
-	VLD1 (R4), V4.S[2]
-	B end149
-one148:
-	FMOVS (R20), F4
-	B end149
-all147:
-	FMOVQ (R20), F4
-end149:
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	WORD $0x4e20d460 // fadd v0.4s, v3.4s, v0.4s
-	CMP $4, R3
-	BGE all150
-	TBZ $1, R3, one151
-	FMOVD F0, (R21)
-	TBZ $0, R3, end152
-	ADD $8, R21, R4
-	VST1 V0.S[2], (R4)
-	B end152
-one151:
-	FMOVS F0, (R21)
-	B end152
-all150:
-	FMOVQ F0, (R21)
-end152:
-	WORD $0x4ea0d420 // fsub v0.4s, v1.4s, v0.4s
-	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
-	FMOVQ 560(R12), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	CMP $4, R3
-	BGE all153
-	TBZ $1, R3, one154
-	FMOVD F0, (R19)
-	TBZ $0, R3, end155
-	ADD $8, R19, R4
-	VST1 V0.S[2], (R4)
-	B end155
-one154:
-	FMOVS F0, (R19)
-	B end155
-all153:
-	FMOVQ F0, (R19)
-end155:
 end125:
-	MOVD 16(R0), R6
-	MOVD R6, 208(R0)
-	MOVD bits2+88(FP), R13
-	MOVD 200(R0), R6
-	MOVD 120(R0), R7
-	MUL R7, R6, R6
-	MOVD 16(R0), R7
-	ADD R7, R6, R6
-	MOVD p+24(FP), R14
-	ADD R6<<2, R14, R14
-	MOVD 200(R0), R6
-	MOVD 120(R0), R7
-	MUL R7, R6, R6
-	MOVD 16(R0), R7
-	ADD R7, R6, R6
-	MOVD weight+80(FP), R15
-	ADD R6<<2, R15, R15
-	MOVD 200(R0), R6
-	MOVD 120(R0), R7
-	MUL R7, R6, R6
-	MOVD 16(R0), R7
-	ADD R7, R6, R6
-	MOVD ds+48(FP), R16
-	ADD R6<<2, R16, R16
-	MOVD delta+96(FP), R17
-	MOVD $0, R1
-	MOVD 208(R0), R2
-	SUB $4, R2, R2
-	CMP $0, R2
-	BLT tail156
-loop157:
-	FMOVQ 512(R12), F0
-	FMOVQ (R13), F1
-	WORD $0x6ea13400 // cmhi v0.4s, v0.4s, v1.4s
-	FMOVQ (R14), F1
-	FMOVQ 544(R12), F2
-	WORD $0x6e22dc22 // fmul v2.4s, v1.4s, v2.4s
-	WORD $0x4e601c40 // bic v0.16b, v2.16b, v0.16b
-	FMOVQ F0, (R15)
-	FMOVQ (R16), F0
-	FMOVQ (R17), F2
-	WORD $0x4ea2d400 // fsub v0.4s, v0.4s, v2.4s
-	WORD $0x6e20dc20 // fmul v0.4s, v1.4s, v0.4s
-	FMOVQ 560(R12), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	FMOVQ F0, (R16)
-	ADD $4, R1, R1
-	ADD $16, R13, R13
-	ADD $16, R14, R14
-	ADD $16, R15, R15
-	ADD $16, R16, R16
-	ADD $16, R17, R17
-	CMP R2, R1
-	BLE loop157
-tail156:
-	MOVD 208(R0), R3
-	SUB R1, R3, R3
-	CMP $0, R3
-	BLE end158
-	FMOVQ 512(R12), F0
-	CMP $4, R3
-	BGE all159
-	TBZ $1, R3, one160
-	FMOVD (R13), F1
-	TBZ $0, R3, end161
-	ADD $8, R13, R4
-	VLD1 (R4), V1.S[2]
-	B end161
-one160:
-	FMOVS (R13), F1
-	B end161
-all159:
-	FMOVQ (R13), F1
-end161:
-	WORD $0x6ea13400 // cmhi v0.4s, v0.4s, v1.4s
-	CMP $4, R3
-	BGE all162
-	TBZ $1, R3, one163
-	FMOVD (R14), F1
-	TBZ $0, R3, end164
-	ADD $8, R14, R4
-	VLD1 (R4), V1.S[2]
-	B end164
-one163:
-	FMOVS (R14), F1
-	B end164
-all162:
-	FMOVQ (R14), F1
-end164:
-	FMOVQ 544(R12), F2
-	WORD $0x6e22dc22 // fmul v2.4s, v1.4s, v2.4s
-	WORD $0x4e601c40 // bic v0.16b, v2.16b, v0.16b
-	CMP $4, R3
-	BGE all165
-	TBZ $1, R3, one166
-	FMOVD F0, (R15)
-	TBZ $0, R3, end167
-	ADD $8, R15, R4
-	VST1 V0.S[2], (R4)
-	B end167
-one166:
-	FMOVS F0, (R15)
-	B end167
-all165:
-	FMOVQ F0, (R15)
-end167:
-	CMP $4, R3
-	BGE all168
-	TBZ $1, R3, one169
-	FMOVD (R16), F0
-	TBZ $0, R3, end170
-	ADD $8, R16, R4
-	VLD1 (R4), V0.S[2]
-	B end170
-one169:
-	FMOVS (R16), F0
-	B end170
-all168:
-	FMOVQ (R16), F0
-end170:
-	CMP $4, R3
-	BGE all171
-	TBZ $1, R3, one172
-	FMOVD (R17), F2
-	TBZ $0, R3, end173
-	ADD $8, R17, R4
-	VLD1 (R4), V2.S[2]
-	B end173
-one172:
-	FMOVS (R17), F2
-	B end173
-all171:
-	FMOVQ (R17), F2
-end173:
-	WORD $0x4ea2d400 // fsub v0.4s, v0.4s, v2.4s
-	WORD $0x6e20dc20 // fmul v0.4s, v1.4s, v0.4s
-	FMOVQ 560(R12), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	CMP $4, R3
-	BGE all174
-	TBZ $1, R3, one175
-	FMOVD F0, (R16)
-	TBZ $0, R3, end176
-	ADD $8, R16, R4
-	VST1 V0.S[2], (R4)
-	B end176
-one175:
-	FMOVS F0, (R16)
-	B end176
-all174:
-	FMOVQ F0, (R16)
-end176:
-end158:
-	MOVD 200(R0), R4
+	MOVD 216(R0), R4
 	ADD $1, R4, R4
-	MOVD R4, 200(R0)
-	MOVD 192(R0), R5
+	MOVD R4, 216(R0)
+	MOVD 208(R0), R5
 	CMP R5, R4
 	BLT loop5
 end6:
 	MOVD $0, R6
-	MOVD R6, 200(R0)
-	MOVD 24(R0), R6
-	MOVD R6, 192(R0)
-	MOVD 200(R0), R4
-	MOVD 192(R0), R5
-	CMP R5, R4
-	BGE end178
-loop177:
-	MOVD 200(R0), R6
-	LSL $4, R6, R6
-	MOVD R6, 208(R0)
-	MOVD 208(R0), R6
-	MOVD dk_+104(FP), R13
-	ADD R6<<2, R13, R13
-	WORD $0x4f000400 // movi v0.4s, #0
-	FMOVQ F0, (R13)
-	WORD $0x4f000400 // movi v0.4s, #0
-	FMOVQ F0, 16(R13)
-	WORD $0x4f000400 // movi v0.4s, #0
-	FMOVQ F0, 32(R13)
-	WORD $0x4f000400 // movi v0.4s, #0
-	FMOVQ F0, 48(R13)
-	MOVD 144(R0), R6
-	MOVD 208(R0), R7
-	ADD R7, R6, R6
-	MOVD dk_+104(FP), R13
-	ADD R6<<2, R13, R13
-	WORD $0x4f000400 // movi v0.4s, #0
-	FMOVQ F0, (R13)
-	WORD $0x4f000400 // movi v0.4s, #0
-	FMOVQ F0, 16(R13)
-	WORD $0x4f000400 // movi v0.4s, #0
-	FMOVQ F0, 32(R13)
-	WORD $0x4f000400 // movi v0.4s, #0
-	FMOVQ F0, 48(R13)
-	MOVD 144(R0), R6
-	LSL $1, R6, R6
-	MOVD 208(R0), R7
-	ADD R7, R6, R6
-	MOVD dk_+104(FP), R13
-	ADD R6<<2, R13, R13
-	WORD $0x4f000400 // movi v0.4s, #0
-	FMOVQ F0, (R13)
-	WORD $0x4f000400 // movi v0.4s, #0
-	FMOVQ F0, 16(R13)
-	WORD $0x4f000400 // movi v0.4s, #0
-	FMOVQ F0, 32(R13)
-	WORD $0x4f000400 // movi v0.4s, #0
-	FMOVQ F0, 48(R13)
-	MOVD 144(R0), R6
-	MOVD $3, R7
-	MUL R7, R6, R6
-	MOVD 208(R0), R7
-	ADD R7, R6, R6
-	MOVD dk_+104(FP), R13
-	ADD R6<<2, R13, R13
-	WORD $0x4f000400 // movi v0.4s, #0
-	FMOVQ F0, (R13)
-	WORD $0x4f000400 // movi v0.4s, #0
-	FMOVQ F0, 16(R13)
-	WORD $0x4f000400 // movi v0.4s, #0
-	FMOVQ F0, 32(R13)
-	WORD $0x4f000400 // movi v0.4s, #0
-	FMOVQ F0, 48(R13)
-	MOVD 200(R0), R4
-	ADD $1, R4, R4
-	MOVD R4, 200(R0)
-	MOVD 192(R0), R5
-	CMP R5, R4
-	BLT loop177
-end178:
-	MOVD $0, R6
-	MOVD R6, 200(R0)
-	MOVD 24(R0), R6
-	MOVD R6, 192(R0)
-	MOVD 200(R0), R4
-	MOVD 192(R0), R5
-	CMP R5, R4
-	BGE end180
-loop179:
-	MOVD 200(R0), R6
-	LSL $4, R6, R6
-	MOVD R6, 208(R0)
-	MOVD 208(R0), R6
-	MOVD dv_+112(FP), R13
-	ADD R6<<2, R13, R13
-	WORD $0x4f000400 // movi v0.4s, #0
-	FMOVQ F0, (R13)
-	WORD $0x4f000400 // movi v0.4s, #0
-	FMOVQ F0, 16(R13)
-	WORD $0x4f000400 // movi v0.4s, #0
-	FMOVQ F0, 32(R13)
-	WORD $0x4f000400 // movi v0.4s, #0
-	FMOVQ F0, 48(R13)
-	MOVD 144(R0), R6
-	MOVD 208(R0), R7
-	ADD R7, R6, R6
-	MOVD dv_+112(FP), R13
-	ADD R6<<2, R13, R13
-	WORD $0x4f000400 // movi v0.4s, #0
-	FMOVQ F0, (R13)
-	WORD $0x4f000400 // movi v0.4s, #0
-	FMOVQ F0, 16(R13)
-	WORD $0x4f000400 // movi v0.4s, #0
-	FMOVQ F0, 32(R13)
-	WORD $0x4f000400 // movi v0.4s, #0
-	FMOVQ F0, 48(R13)
-	MOVD 144(R0), R6
-	LSL $1, R6, R6
-	MOVD 208(R0), R7
-	ADD R7, R6, R6
-	MOVD dv_+112(FP), R13
-	ADD R6<<2, R13, R13
-	WORD $0x4f000400 // movi v0.4s, #0
-	FMOVQ F0, (R13)
-	WORD $0x4f000400 // movi v0.4s, #0
-	FMOVQ F0, 16(R13)
-	WORD $0x4f000400 // movi v0.4s, #0
-	FMOVQ F0, 32(R13)
-	WORD $0x4f000400 // movi v0.4s, #0
-	FMOVQ F0, 48(R13)
-	MOVD 144(R0), R6
-	MOVD $3, R7
-	MUL R7, R6, R6
-	MOVD 208(R0), R7
-	ADD R7, R6, R6
-	MOVD dv_+112(FP), R13
-	ADD R6<<2, R13, R13
-	WORD $0x4f000400 // movi v0.4s, #0
-	FMOVQ F0, (R13)
-	WORD $0x4f000400 // movi v0.4s, #0
-	FMOVQ F0, 16(R13)
-	WORD $0x4f000400 // movi v0.4s, #0
-	FMOVQ F0, 32(R13)
-	WORD $0x4f000400 // movi v0.4s, #0
-	FMOVQ F0, 48(R13)
-	MOVD 200(R0), R4
-	ADD $1, R4, R4
-	MOVD R4, 200(R0)
-	MOVD 192(R0), R5
-	CMP R5, R4
-	BLT loop179
-end180:
-	MOVD 160(R0), R6
-	MOVD 104(R0), R7
-	MUL R7, R6, R6
-	MOVD R6, 192(R0)
-	MOVD 160(R0), R6
-	MOVD 112(R0), R7
-	MUL R7, R6, R6
-	MOVD R6, 200(R0)
-	MOVD $0, R6
 	MOVD R6, 216(R0)
-	MOVD 16(R0), R6
+	MOVD 24(R0), R6
 	MOVD R6, 208(R0)
 	MOVD 216(R0), R4
 	MOVD 208(R0), R5
 	CMP R5, R4
-	BGE end182
-loop181:
+	BGE end145
+loop144:
 	MOVD 216(R0), R6
+	LSL $4, R6, R6
+	MOVD R6, 224(R0)
+	MOVD 224(R0), R6
+	MOVD dk_+120(FP), R13
+	ADD R6<<2, R13, R13
+	WORD $0x4f000400 // movi v0.4s, #0
+	FMOVQ F0, (R13)
+	WORD $0x4f000400 // movi v0.4s, #0
+	FMOVQ F0, 16(R13)
+	WORD $0x4f000400 // movi v0.4s, #0
+	FMOVQ F0, 32(R13)
+	WORD $0x4f000400 // movi v0.4s, #0
+	FMOVQ F0, 48(R13)
+	MOVD 152(R0), R6
+	MOVD 224(R0), R7
+	ADD R7, R6, R6
+	MOVD dk_+120(FP), R13
+	ADD R6<<2, R13, R13
+	WORD $0x4f000400 // movi v0.4s, #0
+	FMOVQ F0, (R13)
+	WORD $0x4f000400 // movi v0.4s, #0
+	FMOVQ F0, 16(R13)
+	WORD $0x4f000400 // movi v0.4s, #0
+	FMOVQ F0, 32(R13)
+	WORD $0x4f000400 // movi v0.4s, #0
+	FMOVQ F0, 48(R13)
+	MOVD 152(R0), R6
+	LSL $1, R6, R6
+	MOVD 224(R0), R7
+	ADD R7, R6, R6
+	MOVD dk_+120(FP), R13
+	ADD R6<<2, R13, R13
+	WORD $0x4f000400 // movi v0.4s, #0
+	FMOVQ F0, (R13)
+	WORD $0x4f000400 // movi v0.4s, #0
+	FMOVQ F0, 16(R13)
+	WORD $0x4f000400 // movi v0.4s, #0
+	FMOVQ F0, 32(R13)
+	WORD $0x4f000400 // movi v0.4s, #0
+	FMOVQ F0, 48(R13)
+	MOVD 152(R0), R6
+	MOVD $3, R7
+	MUL R7, R6, R6
+	MOVD 224(R0), R7
+	ADD R7, R6, R6
+	MOVD dk_+120(FP), R13
+	ADD R6<<2, R13, R13
+	WORD $0x4f000400 // movi v0.4s, #0
+	FMOVQ F0, (R13)
+	WORD $0x4f000400 // movi v0.4s, #0
+	FMOVQ F0, 16(R13)
+	WORD $0x4f000400 // movi v0.4s, #0
+	FMOVQ F0, 32(R13)
+	WORD $0x4f000400 // movi v0.4s, #0
+	FMOVQ F0, 48(R13)
+	MOVD 216(R0), R4
+	ADD $1, R4, R4
+	MOVD R4, 216(R0)
+	MOVD 208(R0), R5
+	CMP R5, R4
+	BLT loop144
+end145:
+	MOVD $0, R6
+	MOVD R6, 216(R0)
+	MOVD 24(R0), R6
+	MOVD R6, 208(R0)
+	MOVD 216(R0), R4
+	MOVD 208(R0), R5
+	CMP R5, R4
+	BGE end147
+loop146:
+	MOVD 216(R0), R6
+	LSL $4, R6, R6
+	MOVD R6, 224(R0)
+	MOVD 224(R0), R6
+	MOVD dv_+128(FP), R13
+	ADD R6<<2, R13, R13
+	WORD $0x4f000400 // movi v0.4s, #0
+	FMOVQ F0, (R13)
+	WORD $0x4f000400 // movi v0.4s, #0
+	FMOVQ F0, 16(R13)
+	WORD $0x4f000400 // movi v0.4s, #0
+	FMOVQ F0, 32(R13)
+	WORD $0x4f000400 // movi v0.4s, #0
+	FMOVQ F0, 48(R13)
+	MOVD 152(R0), R6
+	MOVD 224(R0), R7
+	ADD R7, R6, R6
+	MOVD dv_+128(FP), R13
+	ADD R6<<2, R13, R13
+	WORD $0x4f000400 // movi v0.4s, #0
+	FMOVQ F0, (R13)
+	WORD $0x4f000400 // movi v0.4s, #0
+	FMOVQ F0, 16(R13)
+	WORD $0x4f000400 // movi v0.4s, #0
+	FMOVQ F0, 32(R13)
+	WORD $0x4f000400 // movi v0.4s, #0
+	FMOVQ F0, 48(R13)
+	MOVD 152(R0), R6
+	LSL $1, R6, R6
+	MOVD 224(R0), R7
+	ADD R7, R6, R6
+	MOVD dv_+128(FP), R13
+	ADD R6<<2, R13, R13
+	WORD $0x4f000400 // movi v0.4s, #0
+	FMOVQ F0, (R13)
+	WORD $0x4f000400 // movi v0.4s, #0
+	FMOVQ F0, 16(R13)
+	WORD $0x4f000400 // movi v0.4s, #0
+	FMOVQ F0, 32(R13)
+	WORD $0x4f000400 // movi v0.4s, #0
+	FMOVQ F0, 48(R13)
+	MOVD 152(R0), R6
+	MOVD $3, R7
+	MUL R7, R6, R6
+	MOVD 224(R0), R7
+	ADD R7, R6, R6
+	MOVD dv_+128(FP), R13
+	ADD R6<<2, R13, R13
+	WORD $0x4f000400 // movi v0.4s, #0
+	FMOVQ F0, (R13)
+	WORD $0x4f000400 // movi v0.4s, #0
+	FMOVQ F0, 16(R13)
+	WORD $0x4f000400 // movi v0.4s, #0
+	FMOVQ F0, 32(R13)
+	WORD $0x4f000400 // movi v0.4s, #0
+	FMOVQ F0, 48(R13)
+	MOVD 216(R0), R4
+	ADD $1, R4, R4
+	MOVD R4, 216(R0)
+	MOVD 208(R0), R5
+	CMP R5, R4
+	BLT loop146
+end147:
+	MOVD 168(R0), R6
+	MOVD 104(R0), R7
+	MUL R7, R6, R6
+	MOVD R6, 208(R0)
+	MOVD 168(R0), R6
+	MOVD 112(R0), R7
+	MUL R7, R6, R6
+	MOVD R6, 216(R0)
+	MOVD $0, R6
+	MOVD R6, 232(R0)
+	MOVD 16(R0), R6
+	MOVD R6, 224(R0)
+	MOVD 232(R0), R4
+	MOVD 224(R0), R5
+	CMP R5, R4
+	BGE end149
+loop148:
+	MOVD 232(R0), R6
 	MOVD $-1, R7
 	MUL R7, R6, R6
 	MOVD 80(R0), R7
@@ -16628,8 +17221,8 @@ loop181:
 	MOVD $0, R7
 	CMP R7, R6
 	CSEL GT, R6, R7, R6
-	MOVD R6, 224(R0)
-	MOVD 216(R0), R6
+	MOVD R6, 240(R0)
+	MOVD 232(R0), R6
 	MOVD $-1, R7
 	MUL R7, R6, R6
 	MOVD 96(R0), R7
@@ -16640,70 +17233,70 @@ loop181:
 	MOVD $0, R7
 	CMP R7, R6
 	CSEL GT, R6, R7, R6
-	MOVD R6, 232(R0)
-	MOVD 216(R0), R6
-	LSL $6, R6, R6
-	MOVD 192(R0), R7
-	ADD R7, R6, R6
-	MOVD R6, 240(R0)
-	MOVD 224(R0), R6
-	LSL $6, R6, R6
-	MOVD 200(R0), R7
-	ADD R7, R6, R6
 	MOVD R6, 248(R0)
-	MOVD 216(R0), R6
-	MOVD 16(R0), R7
+	MOVD 232(R0), R6
+	LSL $6, R6, R6
+	MOVD 208(R0), R7
 	ADD R7, R6, R6
 	MOVD R6, 256(R0)
-	MOVD 232(R0), R6
+	MOVD 240(R0), R6
 	LSL $6, R6, R6
-	MOVD 200(R0), R7
+	MOVD 216(R0), R7
 	ADD R7, R6, R6
 	MOVD R6, 264(R0)
-	MOVD 224(R0), R6
-	LSL $4, R6, R6
-	MOVD R6, 272(R0)
 	MOVD 232(R0), R6
-	LSL $4, R6, R6
+	MOVD 16(R0), R7
+	ADD R7, R6, R6
+	MOVD R6, 272(R0)
+	MOVD 248(R0), R6
+	LSL $6, R6, R6
+	MOVD 216(R0), R7
+	ADD R7, R6, R6
 	MOVD R6, 280(R0)
-	MOVD 216(R0), R6
-	MOVD ds+48(FP), R4
+	MOVD 240(R0), R6
+	LSL $4, R6, R6
+	MOVD R6, 288(R0)
+	MOVD 248(R0), R6
+	LSL $4, R6, R6
+	MOVD R6, 296(R0)
+	MOVD 232(R0), R6
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2368(R0)
-	MOVD 256(R0), R6
-	MOVD ds+48(FP), R4
+	MOVD 272(R0), R6
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2432(R0)
-	MOVD 216(R0), R6
-	MOVD weight+80(FP), R4
+	MOVD 232(R0), R6
+	MOVD weight+96(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2496(R0)
-	MOVD 248(R0), R6
+	MOVD 264(R0), R6
 	MOVD k+16(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 264(R0), R6
+	MOVD 280(R0), R6
 	MOVD k+16(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD 240(R0), R6
-	MOVD dq+120(FP), R15
+	MOVD 256(R0), R6
+	MOVD dq+136(FP), R15
 	ADD R6<<2, R15, R15
-	MOVD 272(R0), R6
-	MOVD dk_+104(FP), R16
+	MOVD 288(R0), R6
+	MOVD dk_+120(FP), R16
 	ADD R6<<2, R16, R16
-	MOVD 240(R0), R6
+	MOVD 256(R0), R6
 	MOVD q+8(FP), R17
 	ADD R6<<2, R17, R17
-	MOVD 272(R0), R6
-	MOVD dv_+112(FP), R19
+	MOVD 288(R0), R6
+	MOVD dv_+128(FP), R19
 	ADD R6<<2, R19, R19
-	MOVD 240(R0), R6
-	MOVD dout+32(FP), R20
+	MOVD 256(R0), R6
+	MOVD dout+64(FP), R20
 	ADD R6<<2, R20, R20
 	FMOVQ 2368(R0), F0
 	FMOVQ (R13), F1
@@ -16789,54 +17382,54 @@ loop181:
 	FMOVQ 48(R19), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
 	FMOVQ F0, 48(R19)
-	MOVD 256(R0), R6
-	MOVD ds+48(FP), R4
+	MOVD 272(R0), R6
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2368(R0)
-	MOVD 256(R0), R6
-	MOVD weight+80(FP), R4
+	MOVD 272(R0), R6
+	MOVD weight+96(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2432(R0)
-	MOVD 216(R0), R6
+	MOVD 232(R0), R6
 	MOVD 120(R0), R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2496(R0)
 	MOVD 120(R0), R6
-	MOVD 256(R0), R7
+	MOVD 272(R0), R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2560(R0)
-	MOVD 280(R0), R6
-	MOVD dk_+104(FP), R13
+	MOVD 296(R0), R6
+	MOVD dk_+120(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 240(R0), R6
+	MOVD 256(R0), R6
 	MOVD q+8(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD 280(R0), R6
-	MOVD dv_+112(FP), R15
+	MOVD 296(R0), R6
+	MOVD dv_+128(FP), R15
 	ADD R6<<2, R15, R15
-	MOVD 240(R0), R6
-	MOVD dout+32(FP), R16
+	MOVD 256(R0), R6
+	MOVD dout+64(FP), R16
 	ADD R6<<2, R16, R16
-	MOVD 248(R0), R6
+	MOVD 264(R0), R6
 	MOVD k+16(FP), R17
 	ADD R6<<2, R17, R17
-	MOVD 264(R0), R6
+	MOVD 280(R0), R6
 	MOVD k+16(FP), R19
 	ADD R6<<2, R19, R19
-	MOVD 240(R0), R6
-	MOVD dq+120(FP), R20
+	MOVD 256(R0), R6
+	MOVD dq+136(FP), R20
 	ADD R6<<2, R20, R20
 	FMOVQ 2368(R0), F0
 	FMOVQ (R14), F1
@@ -16926,64 +17519,64 @@ loop181:
 	WORD $0x4f000401 // movi v1.4s, #0
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ F0, 112(R20)
-	MOVD 216(R0), R6
+	MOVD 232(R0), R6
 	MOVD 120(R0), R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2368(R0)
-	MOVD 216(R0), R6
+	MOVD 232(R0), R6
 	MOVD 120(R0), R7
 	ADD R7, R6, R6
-	MOVD weight+80(FP), R4
+	MOVD weight+96(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2432(R0)
-	MOVD 216(R0), R6
+	MOVD 232(R0), R6
 	MOVD 120(R0), R7
 	LSL $1, R7, R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2496(R0)
 	MOVD 120(R0), R6
 	LSL $1, R6, R6
-	MOVD 256(R0), R7
+	MOVD 272(R0), R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2560(R0)
-	MOVD 144(R0), R6
-	MOVD 272(R0), R7
+	MOVD 152(R0), R6
+	MOVD 288(R0), R7
 	ADD R7, R6, R6
-	MOVD dk_+104(FP), R13
+	MOVD dk_+120(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 240(R0), R6
+	MOVD 256(R0), R6
 	MOVD q+8(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD 144(R0), R6
-	MOVD 272(R0), R7
+	MOVD 152(R0), R6
+	MOVD 288(R0), R7
 	ADD R7, R6, R6
-	MOVD dv_+112(FP), R15
+	MOVD dv_+128(FP), R15
 	ADD R6<<2, R15, R15
-	MOVD 240(R0), R6
-	MOVD dout+32(FP), R16
+	MOVD 256(R0), R6
+	MOVD dout+64(FP), R16
 	ADD R6<<2, R16, R16
-	MOVD 248(R0), R6
+	MOVD 264(R0), R6
 	MOVD k+16(FP), R17
 	ADD R6<<2, R17, R17
-	MOVD 264(R0), R6
+	MOVD 280(R0), R6
 	MOVD k+16(FP), R19
 	ADD R6<<2, R19, R19
-	MOVD 240(R0), R6
-	MOVD dq+120(FP), R20
+	MOVD 256(R0), R6
+	MOVD dq+136(FP), R20
 	ADD R6<<2, R20, R20
 	FMOVQ 2368(R0), F0
 	FMOVQ 64(R14), F1
@@ -17074,27 +17667,27 @@ loop181:
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ F0, 176(R20)
 	MOVD 120(R0), R6
-	MOVD 256(R0), R7
+	MOVD 272(R0), R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2368(R0)
 	MOVD 120(R0), R6
-	MOVD 256(R0), R7
+	MOVD 272(R0), R7
 	ADD R7, R6, R6
-	MOVD weight+80(FP), R4
+	MOVD weight+96(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2432(R0)
-	MOVD 216(R0), R6
+	MOVD 232(R0), R6
 	MOVD 120(R0), R7
 	MOVD $3, R8
 	MUL R8, R7, R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
@@ -17102,37 +17695,37 @@ loop181:
 	MOVD 120(R0), R6
 	MOVD $3, R7
 	MUL R7, R6, R6
-	MOVD 256(R0), R7
+	MOVD 272(R0), R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2560(R0)
-	MOVD 144(R0), R6
-	MOVD 280(R0), R7
+	MOVD 152(R0), R6
+	MOVD 296(R0), R7
 	ADD R7, R6, R6
-	MOVD dk_+104(FP), R13
+	MOVD dk_+120(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 240(R0), R6
+	MOVD 256(R0), R6
 	MOVD q+8(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD 144(R0), R6
-	MOVD 280(R0), R7
+	MOVD 152(R0), R6
+	MOVD 296(R0), R7
 	ADD R7, R6, R6
-	MOVD dv_+112(FP), R15
+	MOVD dv_+128(FP), R15
 	ADD R6<<2, R15, R15
-	MOVD 240(R0), R6
-	MOVD dout+32(FP), R16
+	MOVD 256(R0), R6
+	MOVD dout+64(FP), R16
 	ADD R6<<2, R16, R16
-	MOVD 248(R0), R6
+	MOVD 264(R0), R6
 	MOVD k+16(FP), R17
 	ADD R6<<2, R17, R17
-	MOVD 264(R0), R6
+	MOVD 280(R0), R6
 	MOVD k+16(FP), R19
 	ADD R6<<2, R19, R19
-	MOVD 240(R0), R6
-	MOVD dq+120(FP), R20
+	MOVD 256(R0), R6
+	MOVD dq+136(FP), R20
 	ADD R6<<2, R20, R20
 	FMOVQ 2368(R0), F0
 	FMOVQ 64(R14), F1
@@ -17222,41 +17815,41 @@ loop181:
 	WORD $0x4f000401 // movi v1.4s, #0
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ F0, 240(R20)
-	MOVD 216(R0), R6
+	MOVD 232(R0), R6
 	MOVD 120(R0), R7
 	LSL $1, R7, R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2368(R0)
-	MOVD 216(R0), R6
+	MOVD 232(R0), R6
 	MOVD 120(R0), R7
 	LSL $1, R7, R7
 	ADD R7, R6, R6
-	MOVD weight+80(FP), R4
+	MOVD weight+96(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2432(R0)
-	MOVD 144(R0), R6
+	MOVD 152(R0), R6
 	LSL $1, R6, R6
-	MOVD 272(R0), R7
+	MOVD 288(R0), R7
 	ADD R7, R6, R6
-	MOVD dk_+104(FP), R13
+	MOVD dk_+120(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 240(R0), R6
+	MOVD 256(R0), R6
 	MOVD q+8(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD 144(R0), R6
+	MOVD 152(R0), R6
 	LSL $1, R6, R6
-	MOVD 272(R0), R7
+	MOVD 288(R0), R7
 	ADD R7, R6, R6
-	MOVD dv_+112(FP), R15
+	MOVD dv_+128(FP), R15
 	ADD R6<<2, R15, R15
-	MOVD 240(R0), R6
-	MOVD dout+32(FP), R16
+	MOVD 256(R0), R6
+	MOVD dout+64(FP), R16
 	ADD R6<<2, R16, R16
 	FMOVQ 2368(R0), F0
 	FMOVQ 128(R14), F1
@@ -17308,39 +17901,39 @@ loop181:
 	FMOVQ F0, 48(R15)
 	MOVD 120(R0), R6
 	LSL $1, R6, R6
-	MOVD 256(R0), R7
+	MOVD 272(R0), R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2368(R0)
 	MOVD 120(R0), R6
 	LSL $1, R6, R6
-	MOVD 256(R0), R7
+	MOVD 272(R0), R7
 	ADD R7, R6, R6
-	MOVD weight+80(FP), R4
+	MOVD weight+96(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2432(R0)
-	MOVD 144(R0), R6
+	MOVD 152(R0), R6
 	LSL $1, R6, R6
-	MOVD 280(R0), R7
+	MOVD 296(R0), R7
 	ADD R7, R6, R6
-	MOVD dk_+104(FP), R13
+	MOVD dk_+120(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 240(R0), R6
+	MOVD 256(R0), R6
 	MOVD q+8(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD 144(R0), R6
+	MOVD 152(R0), R6
 	LSL $1, R6, R6
-	MOVD 280(R0), R7
+	MOVD 296(R0), R7
 	ADD R7, R6, R6
-	MOVD dv_+112(FP), R15
+	MOVD dv_+128(FP), R15
 	ADD R6<<2, R15, R15
-	MOVD 240(R0), R6
-	MOVD dout+32(FP), R16
+	MOVD 256(R0), R6
+	MOVD dout+64(FP), R16
 	ADD R6<<2, R16, R16
 	FMOVQ 2368(R0), F0
 	FMOVQ 128(R14), F1
@@ -17390,45 +17983,45 @@ loop181:
 	FMOVQ 48(R15), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
 	FMOVQ F0, 48(R15)
-	MOVD 216(R0), R6
+	MOVD 232(R0), R6
 	MOVD 120(R0), R7
 	MOVD $3, R8
 	MUL R8, R7, R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2368(R0)
-	MOVD 216(R0), R6
+	MOVD 232(R0), R6
 	MOVD 120(R0), R7
 	MOVD $3, R8
 	MUL R8, R7, R7
 	ADD R7, R6, R6
-	MOVD weight+80(FP), R4
+	MOVD weight+96(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2432(R0)
-	MOVD 144(R0), R6
+	MOVD 152(R0), R6
 	MOVD $3, R7
 	MUL R7, R6, R6
-	MOVD 272(R0), R7
+	MOVD 288(R0), R7
 	ADD R7, R6, R6
-	MOVD dk_+104(FP), R13
+	MOVD dk_+120(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 240(R0), R6
+	MOVD 256(R0), R6
 	MOVD q+8(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD 144(R0), R6
+	MOVD 152(R0), R6
 	MOVD $3, R7
 	MUL R7, R6, R6
-	MOVD 272(R0), R7
+	MOVD 288(R0), R7
 	ADD R7, R6, R6
-	MOVD dv_+112(FP), R15
+	MOVD dv_+128(FP), R15
 	ADD R6<<2, R15, R15
-	MOVD 240(R0), R6
-	MOVD dout+32(FP), R16
+	MOVD 256(R0), R6
+	MOVD dout+64(FP), R16
 	ADD R6<<2, R16, R16
 	FMOVQ 2368(R0), F0
 	FMOVQ 192(R14), F1
@@ -17481,9 +18074,9 @@ loop181:
 	MOVD 120(R0), R6
 	MOVD $3, R7
 	MUL R7, R6, R6
-	MOVD 256(R0), R7
+	MOVD 272(R0), R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
@@ -17491,32 +18084,32 @@ loop181:
 	MOVD 120(R0), R6
 	MOVD $3, R7
 	MUL R7, R6, R6
-	MOVD 256(R0), R7
+	MOVD 272(R0), R7
 	ADD R7, R6, R6
-	MOVD weight+80(FP), R4
+	MOVD weight+96(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2432(R0)
-	MOVD 144(R0), R6
+	MOVD 152(R0), R6
 	MOVD $3, R7
 	MUL R7, R6, R6
-	MOVD 280(R0), R7
+	MOVD 296(R0), R7
 	ADD R7, R6, R6
-	MOVD dk_+104(FP), R13
+	MOVD dk_+120(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 240(R0), R6
+	MOVD 256(R0), R6
 	MOVD q+8(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD 144(R0), R6
+	MOVD 152(R0), R6
 	MOVD $3, R7
 	MUL R7, R6, R6
-	MOVD 280(R0), R7
+	MOVD 296(R0), R7
 	ADD R7, R6, R6
-	MOVD dv_+112(FP), R15
+	MOVD dv_+128(FP), R15
 	ADD R6<<2, R15, R15
-	MOVD 240(R0), R6
-	MOVD dout+32(FP), R16
+	MOVD 256(R0), R6
+	MOVD dout+64(FP), R16
 	ADD R6<<2, R16, R16
 	FMOVQ 2368(R0), F0
 	FMOVQ 192(R14), F1
@@ -17566,203 +18159,203 @@ loop181:
 	FMOVQ 48(R15), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
 	FMOVQ F0, 48(R15)
-	MOVD 216(R0), R4
-	ADD $1, R4, R4
-	MOVD R4, 216(R0)
-	MOVD 208(R0), R5
-	CMP R5, R4
-	BLT loop181
-end182:
-	MOVD 160(R0), R6
-	MOVD 112(R0), R7
-	MUL R7, R6, R6
-	MOVD R6, 208(R0)
-	MOVD $0, R6
-	MOVD R6, 224(R0)
-	MOVD 24(R0), R6
-	MOVD R6, 216(R0)
-	MOVD 224(R0), R4
-	MOVD 216(R0), R5
-	CMP R5, R4
-	BGE end184
-loop183:
-	MOVD 224(R0), R6
-	LSL $6, R6, R6
-	MOVD 208(R0), R7
-	ADD R7, R6, R6
-	MOVD R6, 232(R0)
-	MOVD 224(R0), R6
-	LSL $4, R6, R6
-	MOVD R6, 240(R0)
-	MOVD 240(R0), R6
-	MOVD dk_+104(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 232(R0), R6
-	MOVD dk+128(FP), R14
-	ADD R6<<2, R14, R14
-	FMOVQ (R13), F0
-	FMOVQ F0, (R14)
-	FMOVQ 16(R13), F0
-	FMOVQ F0, 16(R14)
-	FMOVQ 32(R13), F0
-	FMOVQ F0, 32(R14)
-	FMOVQ 48(R13), F0
-	FMOVQ F0, 48(R14)
-	MOVD 144(R0), R6
-	MOVD 240(R0), R7
-	ADD R7, R6, R6
-	MOVD dk_+104(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 232(R0), R6
-	MOVD dk+128(FP), R14
-	ADD R6<<2, R14, R14
-	FMOVQ (R13), F0
-	FMOVQ F0, 64(R14)
-	FMOVQ 16(R13), F0
-	FMOVQ F0, 80(R14)
-	FMOVQ 32(R13), F0
-	FMOVQ F0, 96(R14)
-	FMOVQ 48(R13), F0
-	FMOVQ F0, 112(R14)
-	MOVD 144(R0), R6
-	LSL $1, R6, R6
-	MOVD 240(R0), R7
-	ADD R7, R6, R6
-	MOVD dk_+104(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 232(R0), R6
-	MOVD dk+128(FP), R14
-	ADD R6<<2, R14, R14
-	FMOVQ (R13), F0
-	FMOVQ F0, 128(R14)
-	FMOVQ 16(R13), F0
-	FMOVQ F0, 144(R14)
-	FMOVQ 32(R13), F0
-	FMOVQ F0, 160(R14)
-	FMOVQ 48(R13), F0
-	FMOVQ F0, 176(R14)
-	MOVD 144(R0), R6
-	MOVD $3, R7
-	MUL R7, R6, R6
-	MOVD 240(R0), R7
-	ADD R7, R6, R6
-	MOVD dk_+104(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 232(R0), R6
-	MOVD dk+128(FP), R14
-	ADD R6<<2, R14, R14
-	FMOVQ (R13), F0
-	FMOVQ F0, 192(R14)
-	FMOVQ 16(R13), F0
-	FMOVQ F0, 208(R14)
-	FMOVQ 32(R13), F0
-	FMOVQ F0, 224(R14)
-	FMOVQ 48(R13), F0
-	FMOVQ F0, 240(R14)
-	MOVD 224(R0), R4
-	ADD $1, R4, R4
-	MOVD R4, 224(R0)
-	MOVD 216(R0), R5
-	CMP R5, R4
-	BLT loop183
-end184:
-	MOVD 160(R0), R6
-	MOVD 112(R0), R7
-	MUL R7, R6, R6
-	MOVD R6, 216(R0)
-	MOVD $0, R6
-	MOVD R6, 232(R0)
-	MOVD 24(R0), R6
-	MOVD R6, 224(R0)
-	MOVD 232(R0), R4
-	MOVD 224(R0), R5
-	CMP R5, R4
-	BGE end186
-loop185:
-	MOVD 232(R0), R6
-	LSL $6, R6, R6
-	MOVD 216(R0), R7
-	ADD R7, R6, R6
-	MOVD R6, 240(R0)
-	MOVD 232(R0), R6
-	LSL $4, R6, R6
-	MOVD R6, 248(R0)
-	MOVD 248(R0), R6
-	MOVD dv_+112(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 240(R0), R6
-	MOVD dv+136(FP), R14
-	ADD R6<<2, R14, R14
-	FMOVQ (R13), F0
-	FMOVQ F0, (R14)
-	FMOVQ 16(R13), F0
-	FMOVQ F0, 16(R14)
-	FMOVQ 32(R13), F0
-	FMOVQ F0, 32(R14)
-	FMOVQ 48(R13), F0
-	FMOVQ F0, 48(R14)
-	MOVD 144(R0), R6
-	MOVD 248(R0), R7
-	ADD R7, R6, R6
-	MOVD dv_+112(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 240(R0), R6
-	MOVD dv+136(FP), R14
-	ADD R6<<2, R14, R14
-	FMOVQ (R13), F0
-	FMOVQ F0, 64(R14)
-	FMOVQ 16(R13), F0
-	FMOVQ F0, 80(R14)
-	FMOVQ 32(R13), F0
-	FMOVQ F0, 96(R14)
-	FMOVQ 48(R13), F0
-	FMOVQ F0, 112(R14)
-	MOVD 144(R0), R6
-	LSL $1, R6, R6
-	MOVD 248(R0), R7
-	ADD R7, R6, R6
-	MOVD dv_+112(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 240(R0), R6
-	MOVD dv+136(FP), R14
-	ADD R6<<2, R14, R14
-	FMOVQ (R13), F0
-	FMOVQ F0, 128(R14)
-	FMOVQ 16(R13), F0
-	FMOVQ F0, 144(R14)
-	FMOVQ 32(R13), F0
-	FMOVQ F0, 160(R14)
-	FMOVQ 48(R13), F0
-	FMOVQ F0, 176(R14)
-	MOVD 144(R0), R6
-	MOVD $3, R7
-	MUL R7, R6, R6
-	MOVD 248(R0), R7
-	ADD R7, R6, R6
-	MOVD dv_+112(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 240(R0), R6
-	MOVD dv+136(FP), R14
-	ADD R6<<2, R14, R14
-	FMOVQ (R13), F0
-	FMOVQ F0, 192(R14)
-	FMOVQ 16(R13), F0
-	FMOVQ F0, 208(R14)
-	FMOVQ 32(R13), F0
-	FMOVQ F0, 224(R14)
-	FMOVQ 48(R13), F0
-	FMOVQ F0, 240(R14)
 	MOVD 232(R0), R4
 	ADD $1, R4, R4
 	MOVD R4, 232(R0)
 	MOVD 224(R0), R5
 	CMP R5, R4
-	BLT loop185
-end186:
-	MOVD 160(R0), R4
+	BLT loop148
+end149:
+	MOVD 168(R0), R6
+	MOVD 112(R0), R7
+	MUL R7, R6, R6
+	MOVD R6, 224(R0)
+	MOVD $0, R6
+	MOVD R6, 240(R0)
+	MOVD 24(R0), R6
+	MOVD R6, 232(R0)
+	MOVD 240(R0), R4
+	MOVD 232(R0), R5
+	CMP R5, R4
+	BGE end151
+loop150:
+	MOVD 240(R0), R6
+	LSL $6, R6, R6
+	MOVD 224(R0), R7
+	ADD R7, R6, R6
+	MOVD R6, 248(R0)
+	MOVD 240(R0), R6
+	LSL $4, R6, R6
+	MOVD R6, 256(R0)
+	MOVD 256(R0), R6
+	MOVD dk_+120(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD 248(R0), R6
+	MOVD dk+144(FP), R14
+	ADD R6<<2, R14, R14
+	FMOVQ (R13), F0
+	FMOVQ F0, (R14)
+	FMOVQ 16(R13), F0
+	FMOVQ F0, 16(R14)
+	FMOVQ 32(R13), F0
+	FMOVQ F0, 32(R14)
+	FMOVQ 48(R13), F0
+	FMOVQ F0, 48(R14)
+	MOVD 152(R0), R6
+	MOVD 256(R0), R7
+	ADD R7, R6, R6
+	MOVD dk_+120(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD 248(R0), R6
+	MOVD dk+144(FP), R14
+	ADD R6<<2, R14, R14
+	FMOVQ (R13), F0
+	FMOVQ F0, 64(R14)
+	FMOVQ 16(R13), F0
+	FMOVQ F0, 80(R14)
+	FMOVQ 32(R13), F0
+	FMOVQ F0, 96(R14)
+	FMOVQ 48(R13), F0
+	FMOVQ F0, 112(R14)
+	MOVD 152(R0), R6
+	LSL $1, R6, R6
+	MOVD 256(R0), R7
+	ADD R7, R6, R6
+	MOVD dk_+120(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD 248(R0), R6
+	MOVD dk+144(FP), R14
+	ADD R6<<2, R14, R14
+	FMOVQ (R13), F0
+	FMOVQ F0, 128(R14)
+	FMOVQ 16(R13), F0
+	FMOVQ F0, 144(R14)
+	FMOVQ 32(R13), F0
+	FMOVQ F0, 160(R14)
+	FMOVQ 48(R13), F0
+	FMOVQ F0, 176(R14)
+	MOVD 152(R0), R6
+	MOVD $3, R7
+	MUL R7, R6, R6
+	MOVD 256(R0), R7
+	ADD R7, R6, R6
+	MOVD dk_+120(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD 248(R0), R6
+	MOVD dk+144(FP), R14
+	ADD R6<<2, R14, R14
+	FMOVQ (R13), F0
+	FMOVQ F0, 192(R14)
+	FMOVQ 16(R13), F0
+	FMOVQ F0, 208(R14)
+	FMOVQ 32(R13), F0
+	FMOVQ F0, 224(R14)
+	FMOVQ 48(R13), F0
+	FMOVQ F0, 240(R14)
+	MOVD 240(R0), R4
 	ADD $1, R4, R4
-	MOVD R4, 160(R0)
-	MOVD 152(R0), R5
+	MOVD R4, 240(R0)
+	MOVD 232(R0), R5
+	CMP R5, R4
+	BLT loop150
+end151:
+	MOVD 168(R0), R6
+	MOVD 112(R0), R7
+	MUL R7, R6, R6
+	MOVD R6, 232(R0)
+	MOVD $0, R6
+	MOVD R6, 248(R0)
+	MOVD 24(R0), R6
+	MOVD R6, 240(R0)
+	MOVD 248(R0), R4
+	MOVD 240(R0), R5
+	CMP R5, R4
+	BGE end153
+loop152:
+	MOVD 248(R0), R6
+	LSL $6, R6, R6
+	MOVD 232(R0), R7
+	ADD R7, R6, R6
+	MOVD R6, 256(R0)
+	MOVD 248(R0), R6
+	LSL $4, R6, R6
+	MOVD R6, 264(R0)
+	MOVD 264(R0), R6
+	MOVD dv_+128(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD 256(R0), R6
+	MOVD dv+152(FP), R14
+	ADD R6<<2, R14, R14
+	FMOVQ (R13), F0
+	FMOVQ F0, (R14)
+	FMOVQ 16(R13), F0
+	FMOVQ F0, 16(R14)
+	FMOVQ 32(R13), F0
+	FMOVQ F0, 32(R14)
+	FMOVQ 48(R13), F0
+	FMOVQ F0, 48(R14)
+	MOVD 152(R0), R6
+	MOVD 264(R0), R7
+	ADD R7, R6, R6
+	MOVD dv_+128(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD 256(R0), R6
+	MOVD dv+152(FP), R14
+	ADD R6<<2, R14, R14
+	FMOVQ (R13), F0
+	FMOVQ F0, 64(R14)
+	FMOVQ 16(R13), F0
+	FMOVQ F0, 80(R14)
+	FMOVQ 32(R13), F0
+	FMOVQ F0, 96(R14)
+	FMOVQ 48(R13), F0
+	FMOVQ F0, 112(R14)
+	MOVD 152(R0), R6
+	LSL $1, R6, R6
+	MOVD 264(R0), R7
+	ADD R7, R6, R6
+	MOVD dv_+128(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD 256(R0), R6
+	MOVD dv+152(FP), R14
+	ADD R6<<2, R14, R14
+	FMOVQ (R13), F0
+	FMOVQ F0, 128(R14)
+	FMOVQ 16(R13), F0
+	FMOVQ F0, 144(R14)
+	FMOVQ 32(R13), F0
+	FMOVQ F0, 160(R14)
+	FMOVQ 48(R13), F0
+	FMOVQ F0, 176(R14)
+	MOVD 152(R0), R6
+	MOVD $3, R7
+	MUL R7, R6, R6
+	MOVD 264(R0), R7
+	ADD R7, R6, R6
+	MOVD dv_+128(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD 256(R0), R6
+	MOVD dv+152(FP), R14
+	ADD R6<<2, R14, R14
+	FMOVQ (R13), F0
+	FMOVQ F0, 192(R14)
+	FMOVQ 16(R13), F0
+	FMOVQ F0, 208(R14)
+	FMOVQ 32(R13), F0
+	FMOVQ F0, 224(R14)
+	FMOVQ 48(R13), F0
+	FMOVQ F0, 240(R14)
+	MOVD 248(R0), R4
+	ADD $1, R4, R4
+	MOVD R4, 248(R0)
+	MOVD 240(R0), R5
+	CMP R5, R4
+	BLT loop152
+end153:
+	MOVD 168(R0), R4
+	ADD $1, R4, R4
+	MOVD R4, 168(R0)
+	MOVD 160(R0), R5
 	CMP R5, R4
 	BLT loop1
 end2:
@@ -19287,27 +19880,27 @@ end8:
 end2:
 	RET
 
-// func attentionGrad64Window2DropoutVector1NEON(frame *byte, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T_ int, P_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·attentionGrad64Window2DropoutVector1NEON(SB), NOSPLIT, $0-204
+// func attentionGrad64Window2DropoutVector1NEON(frame *byte, q *float32, k *float32, p *float32, largest *float32, largest_ *float32, norm *float32, norm_ *float32, dout *float32, v *float32, ds *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T_ int, P_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·attentionGrad64Window2DropoutVector1NEON(SB), NOSPLIT, $0-220
 	MOVD frame+0(FP), R0
 	MOVD $vectorConstants<>+0(SB), R12
-	MOVD b_from+144(FP), R4
+	MOVD b_from+160(FP), R4
 	MOVD R4, (R0)
-	MOVD b_to+152(FP), R4
+	MOVD b_to+168(FP), R4
 	MOVD R4, 8(R0)
-	MOVD T_+160(FP), R4
+	MOVD T_+176(FP), R4
 	MOVD R4, 16(R0)
-	MOVD P_+168(FP), R4
+	MOVD P_+184(FP), R4
 	MOVD R4, 24(R0)
-	MOVWU seed0+176(FP), R4
+	MOVWU seed0+192(FP), R4
 	MOVD R4, 32(R0)
-	MOVWU seed1+180(FP), R4
+	MOVWU seed1+196(FP), R4
 	MOVD R4, 40(R0)
-	MOVWU step+184(FP), R4
+	MOVWU step+200(FP), R4
 	MOVD R4, 48(R0)
-	MOVD layer+192(FP), R4
+	MOVD layer+208(FP), R4
 	MOVD R4, 56(R0)
-	MOVWU example+200(FP), R4
+	MOVWU example+216(FP), R4
 	MOVD R4, 64(R0)
 	MOVD 32(R0), R4
 	MOVD $2654435769, R5
@@ -19388,45 +19981,52 @@ TEXT ·attentionGrad64Window2DropoutVector1NEON(SB), NOSPLIT, $0-204
 	LSL $1, R6, R6
 	MOVD R6, 96(R0)
 	MOVD 16(R0), R6
-	MOVD $3, R7
-	ADD R7, R6, R6
-	MOVD $4, R7
-	SDIV R7, R6, R6
-	LSL $3, R6, R6
+	LSL $2, R6, R6
 	MOVD R6, 104(R0)
 	MOVD 16(R0), R6
 	MOVD $3, R7
 	ADD R7, R6, R6
 	MOVD $4, R7
 	SDIV R7, R6, R6
-	LSL $2, R6, R6
+	LSL $3, R6, R6
 	MOVD R6, 112(R0)
 	MOVD 16(R0), R6
-	LSL $4, R6, R6
+	MOVD $3, R7
+	ADD R7, R6, R6
+	MOVD $4, R7
+	SDIV R7, R6, R6
+	LSL $2, R6, R6
 	MOVD R6, 120(R0)
-	MOVD (R0), R6
-	MOVD R6, 136(R0)
-	MOVD 8(R0), R6
+	MOVD 16(R0), R6
+	LSL $4, R6, R6
 	MOVD R6, 128(R0)
-	MOVD 136(R0), R4
-	MOVD 128(R0), R5
+	MOVD (R0), R6
+	MOVD R6, 144(R0)
+	MOVD 8(R0), R6
+	MOVD R6, 136(R0)
+	MOVD 144(R0), R4
+	MOVD 136(R0), R5
 	CMP R5, R4
 	BGE end2
 loop1:
-	MOVD 136(R0), R6
+	MOVD 144(R0), R6
 	MOVD 88(R0), R7
 	MUL R7, R6, R6
-	MOVD R6, 144(R0)
-	MOVD $0, R6
-	MOVD R6, 160(R0)
-	MOVD 16(R0), R6
 	MOVD R6, 152(R0)
-	MOVD 160(R0), R4
-	MOVD 152(R0), R5
+	MOVD 144(R0), R6
+	MOVD 104(R0), R7
+	MUL R7, R6, R6
+	MOVD R6, 160(R0)
+	MOVD $0, R6
+	MOVD R6, 176(R0)
+	MOVD 16(R0), R6
+	MOVD R6, 168(R0)
+	MOVD 176(R0), R4
+	MOVD 168(R0), R5
 	CMP R5, R4
 	BGE end4
 loop3:
-	MOVD 160(R0), R6
+	MOVD 176(R0), R6
 	MOVD 72(R0), R7
 	ADD R7, R6, R6
 	MOVD 80(R0), R7
@@ -19435,9 +20035,9 @@ loop3:
 	MOVD $0, R7
 	CMP R7, R6
 	CSEL GT, R6, R7, R6
-	MOVD R6, 168(R0)
+	MOVD R6, 184(R0)
 	MOVD 24(R0), R6
-	MOVD 160(R0), R7
+	MOVD 176(R0), R7
 	ADD R7, R6, R6
 	MOVD 80(R0), R7
 	CMP R7, R6
@@ -19445,43 +20045,48 @@ loop3:
 	MOVD $0, R7
 	CMP R7, R6
 	CSEL GT, R6, R7, R6
-	MOVD R6, 176(R0)
-	MOVD 160(R0), R6
-	LSL $6, R6, R6
-	MOVD 144(R0), R7
-	ADD R7, R6, R6
-	MOVD R6, 184(R0)
-	MOVD 168(R0), R6
-	LSL $6, R6, R6
-	MOVD 144(R0), R7
-	ADD R7, R6, R6
 	MOVD R6, 192(R0)
 	MOVD 176(R0), R6
 	LSL $6, R6, R6
-	MOVD 144(R0), R7
+	MOVD 152(R0), R7
 	ADD R7, R6, R6
 	MOVD R6, 200(R0)
-	MOVD 160(R0), R6
-	MOVD 16(R0), R7
+	MOVD 184(R0), R6
+	LSL $6, R6, R6
+	MOVD 152(R0), R7
 	ADD R7, R6, R6
 	MOVD R6, 208(R0)
-	MOVD 184(R0), R6
+	MOVD 192(R0), R6
+	LSL $6, R6, R6
+	MOVD 152(R0), R7
+	ADD R7, R6, R6
+	MOVD R6, 216(R0)
+	MOVD 176(R0), R6
+	MOVD 16(R0), R7
+	ADD R7, R6, R6
+	MOVD R6, 224(R0)
+	MOVD 176(R0), R6
+	LSL $2, R6, R6
+	MOVD 160(R0), R7
+	ADD R7, R6, R6
+	MOVD R6, 232(R0)
+	MOVD 200(R0), R6
 	MOVD q+8(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 192(R0), R6
+	MOVD 208(R0), R6
 	MOVD k+16(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD 200(R0), R6
+	MOVD 216(R0), R6
 	MOVD k+16(FP), R15
 	ADD R6<<2, R15, R15
-	MOVD 184(R0), R6
-	MOVD dout+32(FP), R16
-	ADD R6<<2, R16, R16
-	MOVD 192(R0), R6
-	MOVD v+40(FP), R17
-	ADD R6<<2, R17, R17
 	MOVD 200(R0), R6
-	MOVD v+40(FP), R19
+	MOVD dout+64(FP), R16
+	ADD R6<<2, R16, R16
+	MOVD 208(R0), R6
+	MOVD v+72(FP), R17
+	ADD R6<<2, R17, R17
+	MOVD 216(R0), R6
+	MOVD v+72(FP), R19
 	ADD R6<<2, R19, R19
 	WORD $0x4f00041b // movi v27.4s, #0
 	WORD $0x4f00041c // movi v28.4s, #0
@@ -19831,31 +20436,47 @@ loop3:
 	FMOVQ 2368(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	MOVD 160(R0), R6
+	MOVD 176(R0), R6
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
 	FMOVQ 2432(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	MOVD 208(R0), R6
+	MOVD 224(R0), R6
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
+	MOVD 232(R0), R6
+	MOVD largest_+40(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	MOVD 176(R0), R6
+	MOVD largest+32(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	MOVD 232(R0), R6
+	MOVD norm_+56(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	MOVD 176(R0), R6
+	MOVD norm+48(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
 	FMOVQ 2496(R0), F0
-	MOVD 160(R0), R6
-	MOVD ds+48(FP), R4
+	MOVD 176(R0), R6
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
 	FMOVQ 2560(R0), F0
-	MOVD 208(R0), R6
-	MOVD ds+48(FP), R4
+	MOVD 224(R0), R6
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
 	FMOVQ 2624(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	MOVD 160(R0), R6
+	MOVD 176(R0), R6
 	MOVD 96(R0), R7
 	ADD R7, R6, R6
 	MOVD p+24(FP), R4
@@ -19865,29 +20486,53 @@ loop3:
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	MOVD 96(R0), R6
-	MOVD 208(R0), R7
+	MOVD 224(R0), R7
 	ADD R7, R6, R6
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
+	MOVD 232(R0), R6
+	MOVD $1, R7
+	ADD R7, R6, R6
+	MOVD largest_+40(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	MOVD 16(R0), R6
+	MOVD 176(R0), R7
+	ADD R7, R6, R6
+	MOVD largest+32(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	MOVD 232(R0), R6
+	MOVD $1, R7
+	ADD R7, R6, R6
+	MOVD norm_+56(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	MOVD 16(R0), R6
+	MOVD 176(R0), R7
+	ADD R7, R6, R6
+	MOVD norm+48(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
 	FMOVQ 2752(R0), F0
-	MOVD 160(R0), R6
+	MOVD 176(R0), R6
 	MOVD 96(R0), R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
 	FMOVQ 2816(R0), F0
 	MOVD 96(R0), R6
-	MOVD 208(R0), R7
+	MOVD 224(R0), R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
 	FMOVQ 2880(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	MOVD 160(R0), R6
+	MOVD 176(R0), R6
 	MOVD 96(R0), R7
 	LSL $1, R7, R7
 	ADD R7, R6, R6
@@ -19899,44 +20544,70 @@ loop3:
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	MOVD 96(R0), R6
 	LSL $1, R6, R6
-	MOVD 208(R0), R7
+	MOVD 224(R0), R7
 	ADD R7, R6, R6
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
+	MOVD 232(R0), R6
+	MOVD $2, R7
+	ADD R7, R6, R6
+	MOVD largest_+40(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	MOVD 16(R0), R6
+	LSL $1, R6, R6
+	MOVD 176(R0), R7
+	ADD R7, R6, R6
+	MOVD largest+32(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	MOVD 232(R0), R6
+	MOVD $2, R7
+	ADD R7, R6, R6
+	MOVD norm_+56(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	MOVD 16(R0), R6
+	LSL $1, R6, R6
+	MOVD 176(R0), R7
+	ADD R7, R6, R6
+	MOVD norm+48(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
 	FMOVQ 3008(R0), F0
-	MOVD 160(R0), R6
+	MOVD 176(R0), R6
 	MOVD 96(R0), R7
 	LSL $1, R7, R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
 	FMOVQ 3072(R0), F0
 	MOVD 96(R0), R6
 	LSL $1, R6, R6
-	MOVD 208(R0), R7
+	MOVD 224(R0), R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
-	MOVD 184(R0), R6
+	MOVD 200(R0), R6
 	MOVD q+8(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 192(R0), R6
+	MOVD 208(R0), R6
 	MOVD k+16(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD 200(R0), R6
+	MOVD 216(R0), R6
 	MOVD k+16(FP), R15
 	ADD R6<<2, R15, R15
-	MOVD 184(R0), R6
-	MOVD dout+32(FP), R16
-	ADD R6<<2, R16, R16
-	MOVD 192(R0), R6
-	MOVD v+40(FP), R17
-	ADD R6<<2, R17, R17
 	MOVD 200(R0), R6
-	MOVD v+40(FP), R19
+	MOVD dout+64(FP), R16
+	ADD R6<<2, R16, R16
+	MOVD 208(R0), R6
+	MOVD v+72(FP), R17
+	ADD R6<<2, R17, R17
+	MOVD 216(R0), R6
+	MOVD v+72(FP), R19
 	ADD R6<<2, R19, R19
 	WORD $0x4f00041b // movi v27.4s, #0
 	WORD $0x4f00041c // movi v28.4s, #0
@@ -20056,7 +20727,7 @@ loop3:
 	FMOVQ 3136(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	MOVD 160(R0), R6
+	MOVD 176(R0), R6
 	MOVD 96(R0), R7
 	MOVD $3, R8
 	MUL R8, R7, R7
@@ -20070,60 +20741,88 @@ loop3:
 	MOVD 96(R0), R6
 	MOVD $3, R7
 	MUL R7, R6, R6
-	MOVD 208(R0), R7
+	MOVD 224(R0), R7
 	ADD R7, R6, R6
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
+	MOVD 232(R0), R6
+	MOVD $3, R7
+	ADD R7, R6, R6
+	MOVD largest_+40(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	MOVD 16(R0), R6
+	MOVD $3, R7
+	MUL R7, R6, R6
+	MOVD 176(R0), R7
+	ADD R7, R6, R6
+	MOVD largest+32(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	MOVD 232(R0), R6
+	MOVD $3, R7
+	ADD R7, R6, R6
+	MOVD norm_+56(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	MOVD 16(R0), R6
+	MOVD $3, R7
+	MUL R7, R6, R6
+	MOVD 176(R0), R7
+	ADD R7, R6, R6
+	MOVD norm+48(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
 	FMOVQ 3264(R0), F0
-	MOVD 160(R0), R6
+	MOVD 176(R0), R6
 	MOVD 96(R0), R7
 	MOVD $3, R8
 	MUL R8, R7, R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
 	FMOVQ 3328(R0), F0
 	MOVD 96(R0), R6
 	MOVD $3, R7
 	MUL R7, R6, R6
-	MOVD 208(R0), R7
+	MOVD 224(R0), R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
-	MOVD 160(R0), R4
+	MOVD 176(R0), R4
 	ADD $1, R4, R4
-	MOVD R4, 160(R0)
-	MOVD 152(R0), R5
+	MOVD R4, 176(R0)
+	MOVD 168(R0), R5
 	CMP R5, R4
 	BLT loop3
 end4:
 	MOVD 64(R0), R6
-	MOVD 136(R0), R7
+	MOVD 144(R0), R7
 	MOVWU R7, R7
 	ADDW R7, R6, R6
-	MOVD R6, 152(R0)
-	MOVD $0, R6
 	MOVD R6, 168(R0)
+	MOVD $0, R6
+	MOVD R6, 184(R0)
 	MOVD $4, R6
-	MOVD R6, 160(R0)
-	MOVD 168(R0), R4
-	MOVD 160(R0), R5
+	MOVD R6, 176(R0)
+	MOVD 184(R0), R4
+	MOVD 176(R0), R5
 	CMP R5, R4
 	BGE end6
 loop5:
 	MOVD 16(R0), R6
-	MOVD R6, 176(R0)
-	MOVD 168(R0), R6
-	MOVD 104(R0), R7
+	MOVD R6, 192(R0)
+	MOVD 184(R0), R6
+	MOVD 112(R0), R7
 	MUL R7, R6, R6
 	AND $3, R6, R4
-	MOVD R4, 192(R0)
+	MOVD R4, 208(R0)
 	LSR $2, R6, R6
-	MOVD R6, 184(R0)
-	MOVD 152(R0), R6
+	MOVD R6, 200(R0)
+	MOVD 168(R0), R6
 	VDUP R6, V31.S4
 	FMOVQ F31, 2368(R0)
 	MOVD 48(R0), R4
@@ -20134,14 +20833,14 @@ loop5:
 	ADDW R5, R4, R4
 	VDUP R4, V31.S4
 	FMOVQ F31, 2496(R0)
-	MOVD 184(R0), R4
+	MOVD 200(R0), R4
 	VDUP R4, V24.S4
 	FMOVQ (R12), F31
 	VADD V31.S4, V24.S4, V24.S4
-	MOVD 192(R0), R3
-	MOVD 176(R0), R2
+	MOVD 208(R0), R3
+	MOVD 192(R0), R2
 	ADD R3, R2, R2
-	MOVD bits+72(FP), R13
+	MOVD bits+88(FP), R13
 	SUB R3<<2, R13, R13
 	MOVD $0, R1
 words7:
@@ -20476,17 +21175,17 @@ end27:
 	CMP R2, R1
 	BLT words7
 	MOVD 16(R0), R6
-	MOVD R6, 176(R0)
-	MOVD 168(R0), R6
-	MOVD 104(R0), R7
-	MUL R7, R6, R6
+	MOVD R6, 192(R0)
+	MOVD 184(R0), R6
 	MOVD 112(R0), R7
+	MUL R7, R6, R6
+	MOVD 120(R0), R7
 	ADD R7, R6, R6
 	AND $3, R6, R4
-	MOVD R4, 192(R0)
+	MOVD R4, 208(R0)
 	LSR $2, R6, R6
-	MOVD R6, 184(R0)
-	MOVD 152(R0), R6
+	MOVD R6, 200(R0)
+	MOVD 168(R0), R6
 	VDUP R6, V31.S4
 	FMOVQ F31, 2368(R0)
 	MOVD 48(R0), R4
@@ -20497,14 +21196,14 @@ end27:
 	ADDW R5, R4, R4
 	VDUP R4, V31.S4
 	FMOVQ F31, 2496(R0)
-	MOVD 184(R0), R4
+	MOVD 200(R0), R4
 	VDUP R4, V24.S4
 	FMOVQ (R12), F31
 	VADD V31.S4, V24.S4, V24.S4
-	MOVD 192(R0), R3
-	MOVD 176(R0), R2
+	MOVD 208(R0), R3
+	MOVD 192(R0), R2
 	ADD R3, R2, R2
-	MOVD bits2+88(FP), R13
+	MOVD bits2+104(FP), R13
 	SUB R3<<2, R13, R13
 	MOVD $0, R1
 words32:
@@ -20839,20 +21538,30 @@ end52:
 	CMP R2, R1
 	BLT words32
 	MOVD 16(R0), R6
-	MOVD R6, 176(R0)
-	MOVD 168(R0), R6
+	MOVD R6, 192(R0)
+	MOVD 184(R0), R6
 	MOVD 96(R0), R7
 	MUL R7, R6, R6
 	MOVD p+24(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD bits+72(FP), R14
-	MOVD 168(R0), R6
+	MOVD 184(R0), R6
+	MOVD 16(R0), R7
+	MUL R7, R6, R6
+	MOVD largest+32(FP), R14
+	ADD R6<<2, R14, R14
+	MOVD 184(R0), R6
+	MOVD 16(R0), R7
+	MUL R7, R6, R6
+	MOVD norm+48(FP), R15
+	ADD R6<<2, R15, R15
+	MOVD bits+88(FP), R16
+	MOVD 184(R0), R6
 	MOVD 96(R0), R7
 	MUL R7, R6, R6
-	MOVD ds+48(FP), R15
-	ADD R6<<2, R15, R15
+	MOVD ds+80(FP), R17
+	ADD R6<<2, R17, R17
 	MOVD $0, R1
-	MOVD 176(R0), R2
+	MOVD 192(R0), R2
 	SUB $4, R2, R2
 	CMP $0, R2
 	BLT tail57
@@ -20873,170 +21582,8 @@ loop58:
 	FMOVQ (R13), F2
 	FMOVQ 576(R12), F3
 	VBSL V3.B16, V2.B16, V0.B16
-	FMOVQ F0, (R13)
-	FMOVQ 512(R12), F0
 	FMOVQ (R14), F2
-	WORD $0x6ea23400 // cmhi v0.4s, v0.4s, v2.4s
-	FMOVQ (R15), F2
-	FMOVQ 544(R12), F3
-	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
-	WORD $0x4e601c40 // bic v0.16b, v2.16b, v0.16b
-	FMOVQ F0, (R15)
-	ADD $4, R1, R1
-	ADD $16, R13, R13
-	ADD $16, R14, R14
-	ADD $16, R15, R15
-	CMP R2, R1
-	BLE loop58
-tail57:
-	MOVD 176(R0), R3
-	SUB R1, R3, R3
-	CMP $0, R3
-	BLE end59
-	MOVD R1, R4
-	FMOVQ (R12), F31
-	VDUP R4, V0.S4
-	VADD V31.S4, V0.S4, V0.S4
-	MOVD 72(R0), R4
-	VDUP R4, V1.S4
-	VADD V1.S4, V0.S4, V0.S4
-	WORD $0x4f000401 // movi v1.4s, #0
-	WORD $0x4ea13c02 // cmge v2.4s, v0.4s, v1.4s
-	MOVD 16(R0), R4
-	VDUP R4, V3.S4
-	WORD $0x4ea03460 // cmgt v0.4s, v3.4s, v0.4s
-	VAND V0.B16, V2.B16, V0.B16
-	CMP $4, R3
-	BGE all60
-	TBZ $1, R3, one61
-	FMOVD (R13), F2
-	TBZ $0, R3, end62
-	ADD $8, R13, R4
-	VLD1 (R4), V2.S[2]
-	B end62
-one61:
-	FMOVS (R13), F2
-	B end62
-all60:
-	FMOVQ (R13), F2
-end62:
-	FMOVQ 576(R12), F3
-	VBSL V3.B16, V2.B16, V0.B16
-	CMP $4, R3
-	BGE all63
-	TBZ $1, R3, one64
-	FMOVD F0, (R13)
-	TBZ $0, R3, end65
-	ADD $8, R13, R4
-	VST1 V0.S[2], (R4)
-	B end65
-one64:
-	FMOVS F0, (R13)
-	B end65
-all63:
-	FMOVQ F0, (R13)
-end65:
-	FMOVQ 512(R12), F0
-	CMP $4, R3
-	BGE all66
-	TBZ $1, R3, one67
-	FMOVD (R14), F2
-	TBZ $0, R3, end68
-	ADD $8, R14, R4
-	VLD1 (R4), V2.S[2]
-	B end68
-one67:
-	FMOVS (R14), F2
-	B end68
-all66:
-	FMOVQ (R14), F2
-end68:
-	WORD $0x6ea23400 // cmhi v0.4s, v0.4s, v2.4s
-	CMP $4, R3
-	BGE all69
-	TBZ $1, R3, one70
-	FMOVD (R15), F2
-	TBZ $0, R3, end71
-	ADD $8, R15, R4
-	VLD1 (R4), V2.S[2]
-	B end71
-one70:
-	FMOVS (R15), F2
-	B end71
-all69:
-	FMOVQ (R15), F2
-end71:
-	FMOVQ 544(R12), F3
-	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
-	WORD $0x4e601c40 // bic v0.16b, v2.16b, v0.16b
-	CMP $4, R3
-	BGE all72
-	TBZ $1, R3, one73
-	FMOVD F0, (R15)
-	TBZ $0, R3, end74
-	ADD $8, R15, R4
-	VST1 V0.S[2], (R4)
-	B end74
-one73:
-	FMOVS F0, (R15)
-	B end74
-all72:
-	FMOVQ F0, (R15)
-end74:
-end59:
-	MOVD 16(R0), R6
-	MOVD R6, 176(R0)
-	MOVD 168(R0), R6
-	MOVD 96(R0), R7
-	MUL R7, R6, R6
-	MOVD 16(R0), R7
-	ADD R7, R6, R6
-	MOVD p+24(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 168(R0), R6
-	MOVD 96(R0), R7
-	MUL R7, R6, R6
-	MOVD p+24(FP), R14
-	ADD R6<<2, R14, R14
-	MOVD largest+56(FP), R15
-	MOVD bits2+88(FP), R16
-	MOVD 168(R0), R6
-	MOVD 96(R0), R7
-	MUL R7, R6, R6
-	MOVD 16(R0), R7
-	ADD R7, R6, R6
-	MOVD ds+48(FP), R17
-	ADD R6<<2, R17, R17
-	MOVD $0, R1
-	MOVD 176(R0), R2
-	SUB $4, R2, R2
-	CMP $0, R2
-	BLT tail75
-loop76:
-	MOVD 24(R0), R4
-	VDUP R4, V0.S4
-	MOVD R1, R4
-	FMOVQ (R12), F31
-	VDUP R4, V1.S4
-	VADD V31.S4, V1.S4, V1.S4
-	VADD V1.S4, V0.S4, V0.S4
-	WORD $0x4f000401 // movi v1.4s, #0
-	WORD $0x4ea13c02 // cmge v2.4s, v0.4s, v1.4s
-	MOVD 16(R0), R4
-	VDUP R4, V3.S4
-	WORD $0x4ea03460 // cmgt v0.4s, v3.4s, v0.4s
-	VAND V0.B16, V2.B16, V0.B16
-	FMOVQ (R13), F2
-	FMOVQ 576(R12), F3
-	VBSL V3.B16, V2.B16, V0.B16
-	FMOVQ F0, (R13)
-	FMOVQ (R14), F2
-	WORD $0x6ea0e444 // fcmgt v4.4s, v2.4s, v0.4s
-	VBSL V0.B16, V2.B16, V4.B16
-	WORD $0x4e23e480 // fcmeq v0.4s, v4.4s, v3.4s
-	WORD $0x4e601c80 // bic v0.16b, v4.16b, v0.16b
-	FMOVQ F0, (R15)
-	WORD $0x4ea0d440 // fsub v0.4s, v2.4s, v0.4s
+	WORD $0x4ea2d400 // fsub v0.4s, v0.4s, v2.4s
 	FMOVQ 48(R12), F2
 	WORD $0x6ea2e403 // fcmgt v3.4s, v0.4s, v2.4s
 	VBSL V0.B16, V2.B16, V3.B16
@@ -21076,7 +21623,9 @@ loop76:
 	VADD V3.S4, V0.S4, V0.S4
 	VSHL $23, V0.S4, V0.S4
 	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
-	FMOVQ F0, (R14)
+	FMOVQ (R15), F2
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	FMOVQ F0, (R13)
 	FMOVQ 512(R12), F0
 	FMOVQ (R16), F2
 	WORD $0x6ea23400 // cmhi v0.4s, v0.4s, v2.4s
@@ -21092,12 +21641,324 @@ loop76:
 	ADD $16, R16, R16
 	ADD $16, R17, R17
 	CMP R2, R1
-	BLE loop76
-tail75:
-	MOVD 176(R0), R3
+	BLE loop58
+tail57:
+	MOVD 192(R0), R3
 	SUB R1, R3, R3
 	CMP $0, R3
-	BLE end77
+	BLE end59
+	MOVD R1, R4
+	FMOVQ (R12), F31
+	VDUP R4, V0.S4
+	VADD V31.S4, V0.S4, V0.S4
+	MOVD 72(R0), R4
+	VDUP R4, V1.S4
+	VADD V1.S4, V0.S4, V0.S4
+	WORD $0x4f000401 // movi v1.4s, #0
+	WORD $0x4ea13c02 // cmge v2.4s, v0.4s, v1.4s
+	MOVD 16(R0), R4
+	VDUP R4, V3.S4
+	WORD $0x4ea03460 // cmgt v0.4s, v3.4s, v0.4s
+	VAND V0.B16, V2.B16, V0.B16
+	CMP $4, R3
+	BGE all60
+	TBZ $1, R3, one61
+	FMOVD (R13), F2
+	TBZ $0, R3, end62
+	ADD $8, R13, R4
+	VLD1 (R4), V2.S[2]
+	B end62
+one61:
+	FMOVS (R13), F2
+	B end62
+all60:
+	FMOVQ (R13), F2
+end62:
+	FMOVQ 576(R12), F3
+	VBSL V3.B16, V2.B16, V0.B16
+	CMP $4, R3
+	BGE all63
+	TBZ $1, R3, one64
+	FMOVD (R14), F2
+	TBZ $0, R3, end65
+	ADD $8, R14, R4
+	VLD1 (R4), V2.S[2]
+	B end65
+one64:
+	FMOVS (R14), F2
+	B end65
+all63:
+	FMOVQ (R14), F2
+end65:
+	WORD $0x4ea2d400 // fsub v0.4s, v0.4s, v2.4s
+	FMOVQ 48(R12), F2
+	WORD $0x6ea2e403 // fcmgt v3.4s, v0.4s, v2.4s
+	VBSL V0.B16, V2.B16, V3.B16
+	FMOVQ 64(R12), F0
+	WORD $0x6ea3e402 // fcmgt v2.4s, v0.4s, v3.4s
+	VBSL V3.B16, V0.B16, V2.B16
+	FMOVQ 80(R12), F0
+	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	FMOVQ 96(R12), F3
+	WORD $0x4e23d400 // fadd v0.4s, v0.4s, v3.4s
+	WORD $0x4ea3d403 // fsub v3.4s, v0.4s, v3.4s
+	FMOVQ 112(R12), F4
+	WORD $0x6e24dc64 // fmul v4.4s, v3.4s, v4.4s
+	WORD $0x4ea4d442 // fsub v2.4s, v2.4s, v4.4s
+	FMOVQ 128(R12), F4
+	WORD $0x6e24dc63 // fmul v3.4s, v3.4s, v4.4s
+	WORD $0x4ea3d442 // fsub v2.4s, v2.4s, v3.4s
+	WORD $0x6e22dc43 // fmul v3.4s, v2.4s, v2.4s
+	FMOVQ 144(R12), F4
+	WORD $0x6e22dc84 // fmul v4.4s, v4.4s, v2.4s
+	FMOVQ 160(R12), F5
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x6e22dc84 // fmul v4.4s, v4.4s, v2.4s
+	FMOVQ 176(R12), F5
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x6e22dc84 // fmul v4.4s, v4.4s, v2.4s
+	FMOVQ 192(R12), F5
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x6e22dc84 // fmul v4.4s, v4.4s, v2.4s
+	FMOVQ 208(R12), F5
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x6e24dc63 // fmul v3.4s, v3.4s, v4.4s
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	FMOVQ 224(R12), F3
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	FMOVQ 240(R12), F3
+	VADD V3.S4, V0.S4, V0.S4
+	VSHL $23, V0.S4, V0.S4
+	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	CMP $4, R3
+	BGE all66
+	TBZ $1, R3, one67
+	FMOVD (R15), F2
+	TBZ $0, R3, end68
+	ADD $8, R15, R4
+	VLD1 (R4), V2.S[2]
+	B end68
+one67:
+	FMOVS (R15), F2
+	B end68
+all66:
+	FMOVQ (R15), F2
+end68:
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	CMP $4, R3
+	BGE all69
+	TBZ $1, R3, one70
+	FMOVD F0, (R13)
+	TBZ $0, R3, end71
+	ADD $8, R13, R4
+	VST1 V0.S[2], (R4)
+	B end71
+one70:
+	FMOVS F0, (R13)
+	B end71
+all69:
+	FMOVQ F0, (R13)
+end71:
+	FMOVQ 512(R12), F0
+	CMP $4, R3
+	BGE all72
+	TBZ $1, R3, one73
+	FMOVD (R16), F2
+	TBZ $0, R3, end74
+	ADD $8, R16, R4
+	VLD1 (R4), V2.S[2]
+	B end74
+one73:
+	FMOVS (R16), F2
+	B end74
+all72:
+	FMOVQ (R16), F2
+end74:
+	WORD $0x6ea23400 // cmhi v0.4s, v0.4s, v2.4s
+	CMP $4, R3
+	BGE all75
+	TBZ $1, R3, one76
+	FMOVD (R17), F2
+	TBZ $0, R3, end77
+	ADD $8, R17, R4
+	VLD1 (R4), V2.S[2]
+	B end77
+one76:
+	FMOVS (R17), F2
+	B end77
+all75:
+	FMOVQ (R17), F2
+end77:
+	FMOVQ 544(R12), F3
+	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
+	WORD $0x4e601c40 // bic v0.16b, v2.16b, v0.16b
+	CMP $4, R3
+	BGE all78
+	TBZ $1, R3, one79
+	FMOVD F0, (R17)
+	TBZ $0, R3, end80
+	ADD $8, R17, R4
+	VST1 V0.S[2], (R4)
+	B end80
+one79:
+	FMOVS F0, (R17)
+	B end80
+all78:
+	FMOVQ F0, (R17)
+end80:
+end59:
+	MOVD 16(R0), R6
+	MOVD R6, 192(R0)
+	MOVD 184(R0), R6
+	MOVD 96(R0), R7
+	MUL R7, R6, R6
+	MOVD 16(R0), R7
+	ADD R7, R6, R6
+	MOVD p+24(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD 184(R0), R6
+	MOVD 16(R0), R7
+	MUL R7, R6, R6
+	MOVD largest+32(FP), R14
+	ADD R6<<2, R14, R14
+	MOVD 184(R0), R6
+	MOVD 16(R0), R7
+	MUL R7, R6, R6
+	MOVD norm+48(FP), R15
+	ADD R6<<2, R15, R15
+	MOVD bits+88(FP), R16
+	MOVD 184(R0), R6
+	MOVD 96(R0), R7
+	MUL R7, R6, R6
+	MOVD p+24(FP), R17
+	ADD R6<<2, R17, R17
+	MOVD 184(R0), R6
+	MOVD 96(R0), R7
+	MUL R7, R6, R6
+	MOVD weight+96(FP), R19
+	ADD R6<<2, R19, R19
+	MOVD bits2+104(FP), R20
+	MOVD 184(R0), R6
+	MOVD 96(R0), R7
+	MUL R7, R6, R6
+	MOVD 16(R0), R7
+	ADD R7, R6, R6
+	MOVD ds+80(FP), R21
+	ADD R6<<2, R21, R21
+	MOVD 184(R0), R6
+	MOVD 96(R0), R7
+	MUL R7, R6, R6
+	MOVD ds+80(FP), R22
+	ADD R6<<2, R22, R22
+	MOVD delta+112(FP), R23
+	MOVD $0, R1
+	MOVD 192(R0), R2
+	SUB $4, R2, R2
+	CMP $0, R2
+	BLT tail81
+loop82:
+	MOVD 24(R0), R4
+	VDUP R4, V0.S4
+	MOVD R1, R4
+	FMOVQ (R12), F31
+	VDUP R4, V1.S4
+	VADD V31.S4, V1.S4, V1.S4
+	VADD V1.S4, V0.S4, V0.S4
+	WORD $0x4f000401 // movi v1.4s, #0
+	WORD $0x4ea13c02 // cmge v2.4s, v0.4s, v1.4s
+	MOVD 16(R0), R4
+	VDUP R4, V3.S4
+	WORD $0x4ea03460 // cmgt v0.4s, v3.4s, v0.4s
+	VAND V0.B16, V2.B16, V0.B16
+	FMOVQ (R13), F2
+	FMOVQ 576(R12), F3
+	VBSL V3.B16, V2.B16, V0.B16
+	FMOVQ (R14), F2
+	WORD $0x4ea2d400 // fsub v0.4s, v0.4s, v2.4s
+	FMOVQ 48(R12), F2
+	WORD $0x6ea2e403 // fcmgt v3.4s, v0.4s, v2.4s
+	VBSL V0.B16, V2.B16, V3.B16
+	FMOVQ 64(R12), F0
+	WORD $0x6ea3e402 // fcmgt v2.4s, v0.4s, v3.4s
+	VBSL V3.B16, V0.B16, V2.B16
+	FMOVQ 80(R12), F0
+	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	FMOVQ 96(R12), F3
+	WORD $0x4e23d400 // fadd v0.4s, v0.4s, v3.4s
+	WORD $0x4ea3d403 // fsub v3.4s, v0.4s, v3.4s
+	FMOVQ 112(R12), F4
+	WORD $0x6e24dc64 // fmul v4.4s, v3.4s, v4.4s
+	WORD $0x4ea4d442 // fsub v2.4s, v2.4s, v4.4s
+	FMOVQ 128(R12), F4
+	WORD $0x6e24dc63 // fmul v3.4s, v3.4s, v4.4s
+	WORD $0x4ea3d442 // fsub v2.4s, v2.4s, v3.4s
+	WORD $0x6e22dc43 // fmul v3.4s, v2.4s, v2.4s
+	FMOVQ 144(R12), F4
+	WORD $0x6e22dc84 // fmul v4.4s, v4.4s, v2.4s
+	FMOVQ 160(R12), F5
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x6e22dc84 // fmul v4.4s, v4.4s, v2.4s
+	FMOVQ 176(R12), F5
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x6e22dc84 // fmul v4.4s, v4.4s, v2.4s
+	FMOVQ 192(R12), F5
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x6e22dc84 // fmul v4.4s, v4.4s, v2.4s
+	FMOVQ 208(R12), F5
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x6e24dc63 // fmul v3.4s, v3.4s, v4.4s
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	FMOVQ 224(R12), F3
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	FMOVQ 240(R12), F3
+	VADD V3.S4, V0.S4, V0.S4
+	VSHL $23, V0.S4, V0.S4
+	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	FMOVQ (R15), F2
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	FMOVQ F0, (R13)
+	FMOVQ 512(R12), F2
+	FMOVQ (R16), F3
+	WORD $0x6ea33443 // cmhi v3.4s, v2.4s, v3.4s
+	FMOVQ (R17), F4
+	FMOVQ 544(R12), F5
+	WORD $0x6e25dc86 // fmul v6.4s, v4.4s, v5.4s
+	WORD $0x4e631cc3 // bic v3.16b, v6.16b, v3.16b
+	FMOVQ F3, (R19)
+	FMOVQ (R20), F3
+	WORD $0x6ea33442 // cmhi v2.4s, v2.4s, v3.4s
+	FMOVQ (R21), F3
+	WORD $0x6e25dc63 // fmul v3.4s, v3.4s, v5.4s
+	WORD $0x4e621c61 // bic v1.16b, v3.16b, v2.16b
+	FMOVQ F1, (R21)
+	FMOVQ (R22), F2
+	WORD $0x6e22dc83 // fmul v3.4s, v4.4s, v2.4s
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	WORD $0x4e20d460 // fadd v0.4s, v3.4s, v0.4s
+	FMOVQ F0, (R23)
+	WORD $0x4ea0d440 // fsub v0.4s, v2.4s, v0.4s
+	WORD $0x6e20dc80 // fmul v0.4s, v4.4s, v0.4s
+	FMOVQ 560(R12), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	FMOVQ F0, (R22)
+	ADD $4, R1, R1
+	ADD $16, R13, R13
+	ADD $16, R14, R14
+	ADD $16, R15, R15
+	ADD $16, R16, R16
+	ADD $16, R17, R17
+	ADD $16, R19, R19
+	ADD $16, R20, R20
+	ADD $16, R21, R21
+	ADD $16, R22, R22
+	ADD $16, R23, R23
+	CMP R2, R1
+	BLE loop82
+tail81:
+	MOVD 192(R0), R3
+	SUB R1, R3, R3
+	CMP $0, R3
+	BLE end83
 	MOVD 24(R0), R4
 	VDUP R4, V0.S4
 	MOVD R1, R4
@@ -21112,68 +21973,36 @@ tail75:
 	WORD $0x4ea03460 // cmgt v0.4s, v3.4s, v0.4s
 	VAND V0.B16, V2.B16, V0.B16
 	CMP $4, R3
-	BGE all78
-	TBZ $1, R3, one79
-	FMOVD (R13), F2
-	TBZ $0, R3, end80
-	ADD $8, R13, R4
-	VLD1 (R4), V2.S[2]
-	B end80
-one79:
-	FMOVS (R13), F2
-	B end80
-all78:
-	FMOVQ (R13), F2
-end80:
-	FMOVQ 576(R12), F3
-	VBSL V3.B16, V2.B16, V0.B16
-	CMP $4, R3
-	BGE all81
-	TBZ $1, R3, one82
-	FMOVD F0, (R13)
-	TBZ $0, R3, end83
-	ADD $8, R13, R4
-	VST1 V0.S[2], (R4)
-	B end83
-one82:
-	FMOVS F0, (R13)
-	B end83
-all81:
-	FMOVQ F0, (R13)
-end83:
-	CMP $4, R3
 	BGE all84
 	TBZ $1, R3, one85
-	FMOVD (R14), F2
+	FMOVD (R13), F2
 	TBZ $0, R3, end86
-	ADD $8, R14, R4
+	ADD $8, R13, R4
 	VLD1 (R4), V2.S[2]
 	B end86
 one85:
-	FMOVS (R14), F2
+	FMOVS (R13), F2
 	B end86
 all84:
-	FMOVQ (R14), F2
+	FMOVQ (R13), F2
 end86:
-	WORD $0x6ea0e444 // fcmgt v4.4s, v2.4s, v0.4s
-	VBSL V0.B16, V2.B16, V4.B16
-	WORD $0x4e23e480 // fcmeq v0.4s, v4.4s, v3.4s
-	WORD $0x4e601c80 // bic v0.16b, v4.16b, v0.16b
+	FMOVQ 576(R12), F3
+	VBSL V3.B16, V2.B16, V0.B16
 	CMP $4, R3
 	BGE all87
 	TBZ $1, R3, one88
-	FMOVD F0, (R15)
+	FMOVD (R14), F2
 	TBZ $0, R3, end89
-	ADD $8, R15, R4
-	VST1 V0.S[2], (R4)
+	ADD $8, R14, R4
+	VLD1 (R4), V2.S[2]
 	B end89
 one88:
-	FMOVS F0, (R15)
+	FMOVS (R14), F2
 	B end89
 all87:
-	FMOVQ F0, (R15)
+	FMOVQ (R14), F2
 end89:
-	WORD $0x4ea0d440 // fsub v0.4s, v2.4s, v0.4s
+	WORD $0x4ea2d400 // fsub v0.4s, v0.4s, v2.4s
 	FMOVQ 48(R12), F2
 	WORD $0x6ea2e403 // fcmgt v3.4s, v0.4s, v2.4s
 	VBSL V0.B16, V2.B16, V3.B16
@@ -21216,375 +22045,249 @@ end89:
 	CMP $4, R3
 	BGE all90
 	TBZ $1, R3, one91
-	FMOVD F0, (R14)
+	FMOVD (R15), F2
 	TBZ $0, R3, end92
-	ADD $8, R14, R4
-	VST1 V0.S[2], (R4)
+	ADD $8, R15, R4
+	VLD1 (R4), V2.S[2]
 	B end92
 one91:
-	FMOVS F0, (R14)
+	FMOVS (R15), F2
 	B end92
 all90:
-	FMOVQ F0, (R14)
+	FMOVQ (R15), F2
 end92:
-	FMOVQ 512(R12), F0
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
 	CMP $4, R3
 	BGE all93
 	TBZ $1, R3, one94
-	FMOVD (R16), F2
+	FMOVD F0, (R13)
 	TBZ $0, R3, end95
-	ADD $8, R16, R4
-	VLD1 (R4), V2.S[2]
+	ADD $8, R13, R4
+	VST1 V0.S[2], (R4)
 	B end95
 one94:
-	FMOVS (R16), F2
+	FMOVS F0, (R13)
 	B end95
 all93:
-	FMOVQ (R16), F2
+	FMOVQ F0, (R13)
 end95:
-	WORD $0x6ea23400 // cmhi v0.4s, v0.4s, v2.4s
+	FMOVQ 512(R12), F2
 	CMP $4, R3
 	BGE all96
 	TBZ $1, R3, one97
-	FMOVD (R17), F2
+	FMOVD (R16), F3
 	TBZ $0, R3, end98
-	ADD $8, R17, R4
-	VLD1 (R4), V2.S[2]
+	ADD $8, R16, R4
+	VLD1 (R4), V3.S[2]
 	B end98
 one97:
-	FMOVS (R17), F2
+	FMOVS (R16), F3
 	B end98
 all96:
-	FMOVQ (R17), F2
+	FMOVQ (R16), F3
 end98:
-	FMOVQ 544(R12), F3
-	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
-	WORD $0x4e601c40 // bic v0.16b, v2.16b, v0.16b
+	WORD $0x6ea33443 // cmhi v3.4s, v2.4s, v3.4s
 	CMP $4, R3
 	BGE all99
 	TBZ $1, R3, one100
-	FMOVD F0, (R17)
+	FMOVD (R17), F4
 	TBZ $0, R3, end101
 	ADD $8, R17, R4
-	VST1 V0.S[2], (R4)
+	VLD1 (R4), V4.S[2]
 	B end101
 one100:
-	FMOVS F0, (R17)
+	FMOVS (R17), F4
 	B end101
 all99:
-	FMOVQ F0, (R17)
+	FMOVQ (R17), F4
 end101:
-end77:
-	MOVD 16(R0), R6
-	MOVD R6, 176(R0)
-	MOVD 168(R0), R6
-	MOVD 96(R0), R7
-	MUL R7, R6, R6
-	MOVD 16(R0), R7
-	ADD R7, R6, R6
-	MOVD p+24(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD largest+56(FP), R14
-	MOVD 168(R0), R6
-	MOVD 96(R0), R7
-	MUL R7, R6, R6
-	MOVD p+24(FP), R15
-	ADD R6<<2, R15, R15
-	MOVD norm+64(FP), R16
-	MOVD $0, R1
-	MOVD 176(R0), R2
-	SUB $4, R2, R2
-	CMP $0, R2
-	BLT tail102
-loop103:
-	FMOVQ (R13), F0
-	FMOVQ (R14), F1
-	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
-	FMOVQ 48(R12), F1
-	WORD $0x6ea1e402 // fcmgt v2.4s, v0.4s, v1.4s
-	VBSL V0.B16, V1.B16, V2.B16
-	FMOVQ 64(R12), F0
-	WORD $0x6ea2e401 // fcmgt v1.4s, v0.4s, v2.4s
-	VBSL V2.B16, V0.B16, V1.B16
-	FMOVQ 80(R12), F0
-	WORD $0x6e20dc20 // fmul v0.4s, v1.4s, v0.4s
-	FMOVQ 96(R12), F2
-	WORD $0x4e22d400 // fadd v0.4s, v0.4s, v2.4s
-	WORD $0x4ea2d402 // fsub v2.4s, v0.4s, v2.4s
-	FMOVQ 112(R12), F3
-	WORD $0x6e23dc43 // fmul v3.4s, v2.4s, v3.4s
-	WORD $0x4ea3d421 // fsub v1.4s, v1.4s, v3.4s
-	FMOVQ 128(R12), F3
-	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
-	WORD $0x4ea2d421 // fsub v1.4s, v1.4s, v2.4s
-	WORD $0x6e21dc22 // fmul v2.4s, v1.4s, v1.4s
-	FMOVQ 144(R12), F3
-	WORD $0x6e21dc63 // fmul v3.4s, v3.4s, v1.4s
-	FMOVQ 160(R12), F4
-	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
-	WORD $0x6e21dc63 // fmul v3.4s, v3.4s, v1.4s
-	FMOVQ 176(R12), F4
-	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
-	WORD $0x6e21dc63 // fmul v3.4s, v3.4s, v1.4s
-	FMOVQ 192(R12), F4
-	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
-	WORD $0x6e21dc63 // fmul v3.4s, v3.4s, v1.4s
-	FMOVQ 208(R12), F4
-	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
-	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
-	WORD $0x4e22d421 // fadd v1.4s, v1.4s, v2.4s
-	FMOVQ 224(R12), F2
-	WORD $0x4e22d421 // fadd v1.4s, v1.4s, v2.4s
-	FMOVQ 240(R12), F3
-	VADD V3.S4, V0.S4, V0.S4
-	VSHL $23, V0.S4, V0.S4
-	WORD $0x6e20dc20 // fmul v0.4s, v1.4s, v0.4s
-	FMOVQ F0, (R13)
-	FMOVQ (R15), F1
-	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	WORD $0x4f000403 // movi v3.4s, #0
-	WORD $0x6ea3e404 // fcmgt v4.4s, v0.4s, v3.4s
-	WORD $0x6e20fc40 // fdiv v0.4s, v2.4s, v0.4s
-	VAND V4.B16, V0.B16, V0.B16
-	FMOVQ F0, (R16)
-	WORD $0x6e20dc20 // fmul v0.4s, v1.4s, v0.4s
-	FMOVQ F0, (R15)
-	ADD $4, R1, R1
-	ADD $16, R13, R13
-	ADD $16, R14, R14
-	ADD $16, R15, R15
-	ADD $16, R16, R16
-	CMP R2, R1
-	BLE loop103
-tail102:
-	MOVD 176(R0), R3
-	SUB R1, R3, R3
-	CMP $0, R3
-	BLE end104
+	FMOVQ 544(R12), F5
+	WORD $0x6e25dc86 // fmul v6.4s, v4.4s, v5.4s
+	WORD $0x4e631cc3 // bic v3.16b, v6.16b, v3.16b
+	CMP $4, R3
+	BGE all102
+	TBZ $1, R3, one103
+	FMOVD F3, (R19)
+	TBZ $0, R3, end104
+	ADD $8, R19, R4
+	VST1 V3.S[2], (R4)
+	B end104
+one103:
+	FMOVS F3, (R19)
+	B end104
+all102:
+	FMOVQ F3, (R19)
+end104:
 	CMP $4, R3
 	BGE all105
 	TBZ $1, R3, one106
-	FMOVD (R13), F0
+	FMOVD (R20), F3
 	TBZ $0, R3, end107
-	ADD $8, R13, R4
-	VLD1 (R4), V0.S[2]
+	ADD $8, R20, R4
+	VLD1 (R4), V3.S[2]
 	B end107
 one106:
-	FMOVS (R13), F0
+	FMOVS (R20), F3
 	B end107
 all105:
-	FMOVQ (R13), F0
+	FMOVQ (R20), F3
 end107:
+	WORD $0x6ea33442 // cmhi v2.4s, v2.4s, v3.4s
 	CMP $4, R3
 	BGE all108
 	TBZ $1, R3, one109
-	FMOVD (R14), F1
+	FMOVD (R21), F3
 	TBZ $0, R3, end110
-	ADD $8, R14, R4
-	VLD1 (R4), V1.S[2]
+	ADD $8, R21, R4
+	VLD1 (R4), V3.S[2]
 	B end110
 one109:
-	FMOVS (R14), F1
+	FMOVS (R21), F3
 	B end110
 all108:
-	FMOVQ (R14), F1
+	FMOVQ (R21), F3
 end110:
-	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
-	FMOVQ 48(R12), F1
-	WORD $0x6ea1e402 // fcmgt v2.4s, v0.4s, v1.4s
-	VBSL V0.B16, V1.B16, V2.B16
-	FMOVQ 64(R12), F0
-	WORD $0x6ea2e401 // fcmgt v1.4s, v0.4s, v2.4s
-	VBSL V2.B16, V0.B16, V1.B16
-	FMOVQ 80(R12), F0
-	WORD $0x6e20dc20 // fmul v0.4s, v1.4s, v0.4s
-	FMOVQ 96(R12), F2
-	WORD $0x4e22d400 // fadd v0.4s, v0.4s, v2.4s
-	WORD $0x4ea2d402 // fsub v2.4s, v0.4s, v2.4s
-	FMOVQ 112(R12), F3
-	WORD $0x6e23dc43 // fmul v3.4s, v2.4s, v3.4s
-	WORD $0x4ea3d421 // fsub v1.4s, v1.4s, v3.4s
-	FMOVQ 128(R12), F3
-	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
-	WORD $0x4ea2d421 // fsub v1.4s, v1.4s, v2.4s
-	WORD $0x6e21dc22 // fmul v2.4s, v1.4s, v1.4s
-	FMOVQ 144(R12), F3
-	WORD $0x6e21dc63 // fmul v3.4s, v3.4s, v1.4s
-	FMOVQ 160(R12), F4
-	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
-	WORD $0x6e21dc63 // fmul v3.4s, v3.4s, v1.4s
-	FMOVQ 176(R12), F4
-	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
-	WORD $0x6e21dc63 // fmul v3.4s, v3.4s, v1.4s
-	FMOVQ 192(R12), F4
-	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
-	WORD $0x6e21dc63 // fmul v3.4s, v3.4s, v1.4s
-	FMOVQ 208(R12), F4
-	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
-	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
-	WORD $0x4e22d421 // fadd v1.4s, v1.4s, v2.4s
-	FMOVQ 224(R12), F2
-	WORD $0x4e22d421 // fadd v1.4s, v1.4s, v2.4s
-	FMOVQ 240(R12), F3
-	VADD V3.S4, V0.S4, V0.S4
-	VSHL $23, V0.S4, V0.S4
-	WORD $0x6e20dc20 // fmul v0.4s, v1.4s, v0.4s
+	WORD $0x6e25dc63 // fmul v3.4s, v3.4s, v5.4s
+	WORD $0x4e621c61 // bic v1.16b, v3.16b, v2.16b
 	CMP $4, R3
 	BGE all111
 	TBZ $1, R3, one112
-	FMOVD F0, (R13)
+	FMOVD F1, (R21)
 	TBZ $0, R3, end113
-	ADD $8, R13, R4
-	VST1 V0.S[2], (R4)
+	ADD $8, R21, R4
+	VST1 V1.S[2], (R4)
 	B end113
 one112:
-	FMOVS F0, (R13)
+	FMOVS F1, (R21)
 	B end113
 all111:
-	FMOVQ F0, (R13)
+	FMOVQ F1, (R21)
 end113:
 	CMP $4, R3
 	BGE all114
 	TBZ $1, R3, one115
-	FMOVD (R15), F1
+	FMOVD (R22), F2
 	TBZ $0, R3, end116
-	ADD $8, R15, R4
-	VLD1 (R4), V1.S[2]
+	ADD $8, R22, R4
+	VLD1 (R4), V2.S[2]
 	B end116
 one115:
-	FMOVS (R15), F1
+	FMOVS (R22), F2
 	B end116
 all114:
-	FMOVQ (R15), F1
+	FMOVQ (R22), F2
 end116:
-	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	WORD $0x4f000403 // movi v3.4s, #0
-	WORD $0x6ea3e404 // fcmgt v4.4s, v0.4s, v3.4s
-	WORD $0x6e20fc40 // fdiv v0.4s, v2.4s, v0.4s
-	VAND V4.B16, V0.B16, V0.B16
+	WORD $0x6e22dc83 // fmul v3.4s, v4.4s, v2.4s
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	WORD $0x4e20d460 // fadd v0.4s, v3.4s, v0.4s
 	CMP $4, R3
 	BGE all117
 	TBZ $1, R3, one118
-	FMOVD F0, (R16)
+	FMOVD F0, (R23)
 	TBZ $0, R3, end119
-	ADD $8, R16, R4
+	ADD $8, R23, R4
 	VST1 V0.S[2], (R4)
 	B end119
 one118:
-	FMOVS F0, (R16)
+	FMOVS F0, (R23)
 	B end119
 all117:
-	FMOVQ F0, (R16)
+	FMOVQ F0, (R23)
 end119:
-	WORD $0x6e20dc20 // fmul v0.4s, v1.4s, v0.4s
+	WORD $0x4ea0d440 // fsub v0.4s, v2.4s, v0.4s
+	WORD $0x6e20dc80 // fmul v0.4s, v4.4s, v0.4s
+	FMOVQ 560(R12), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	CMP $4, R3
 	BGE all120
 	TBZ $1, R3, one121
-	FMOVD F0, (R15)
+	FMOVD F0, (R22)
 	TBZ $0, R3, end122
-	ADD $8, R15, R4
+	ADD $8, R22, R4
 	VST1 V0.S[2], (R4)
 	B end122
 one121:
-	FMOVS F0, (R15)
+	FMOVS F0, (R22)
 	B end122
 all120:
-	FMOVQ F0, (R15)
+	FMOVQ F0, (R22)
 end122:
-end104:
+end83:
 	MOVD 16(R0), R6
-	MOVD R6, 176(R0)
-	MOVD 168(R0), R6
+	MOVD R6, 192(R0)
+	MOVD bits2+104(FP), R13
+	MOVD 184(R0), R6
 	MOVD 96(R0), R7
 	MUL R7, R6, R6
 	MOVD 16(R0), R7
 	ADD R7, R6, R6
-	MOVD p+24(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD norm+64(FP), R14
-	MOVD bits+72(FP), R15
-	MOVD 168(R0), R6
+	MOVD p+24(FP), R14
+	ADD R6<<2, R14, R14
+	MOVD 184(R0), R6
 	MOVD 96(R0), R7
 	MUL R7, R6, R6
-	MOVD p+24(FP), R16
+	MOVD 16(R0), R7
+	ADD R7, R6, R6
+	MOVD weight+96(FP), R15
+	ADD R6<<2, R15, R15
+	MOVD 184(R0), R6
+	MOVD 96(R0), R7
+	MUL R7, R6, R6
+	MOVD 16(R0), R7
+	ADD R7, R6, R6
+	MOVD ds+80(FP), R16
 	ADD R6<<2, R16, R16
-	MOVD 168(R0), R6
-	MOVD 96(R0), R7
-	MUL R7, R6, R6
-	MOVD weight+80(FP), R17
-	ADD R6<<2, R17, R17
-	MOVD 168(R0), R6
-	MOVD 96(R0), R7
-	MUL R7, R6, R6
-	MOVD ds+48(FP), R19
-	ADD R6<<2, R19, R19
-	MOVD 168(R0), R6
-	MOVD 96(R0), R7
-	MUL R7, R6, R6
-	MOVD 16(R0), R7
-	ADD R7, R6, R6
-	MOVD ds+48(FP), R20
-	ADD R6<<2, R20, R20
-	MOVD delta+96(FP), R21
+	MOVD delta+112(FP), R17
 	MOVD $0, R1
-	MOVD 176(R0), R2
+	MOVD 192(R0), R2
 	SUB $4, R2, R2
 	CMP $0, R2
 	BLT tail123
 loop124:
-	FMOVQ (R13), F0
+	FMOVQ 512(R12), F0
+	FMOVQ (R13), F1
+	WORD $0x6ea13400 // cmhi v0.4s, v0.4s, v1.4s
 	FMOVQ (R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	FMOVQ F0, (R13)
-	FMOVQ 512(R12), F1
-	FMOVQ (R15), F2
-	WORD $0x6ea23421 // cmhi v1.4s, v1.4s, v2.4s
-	FMOVQ (R16), F2
-	FMOVQ 544(R12), F3
-	WORD $0x6e23dc43 // fmul v3.4s, v2.4s, v3.4s
-	WORD $0x4e611c61 // bic v1.16b, v3.16b, v1.16b
-	FMOVQ F1, (R17)
-	FMOVQ (R19), F1
-	WORD $0x6e21dc43 // fmul v3.4s, v2.4s, v1.4s
-	FMOVQ (R20), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	WORD $0x4e20d460 // fadd v0.4s, v3.4s, v0.4s
-	FMOVQ F0, (R21)
-	WORD $0x4ea0d420 // fsub v0.4s, v1.4s, v0.4s
-	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc22 // fmul v2.4s, v1.4s, v2.4s
+	WORD $0x4e601c40 // bic v0.16b, v2.16b, v0.16b
+	FMOVQ F0, (R15)
+	FMOVQ (R16), F0
+	FMOVQ (R17), F2
+	WORD $0x4ea2d400 // fsub v0.4s, v0.4s, v2.4s
+	WORD $0x6e20dc20 // fmul v0.4s, v1.4s, v0.4s
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	FMOVQ F0, (R19)
+	FMOVQ F0, (R16)
 	ADD $4, R1, R1
 	ADD $16, R13, R13
 	ADD $16, R14, R14
 	ADD $16, R15, R15
 	ADD $16, R16, R16
 	ADD $16, R17, R17
-	ADD $16, R19, R19
-	ADD $16, R20, R20
-	ADD $16, R21, R21
 	CMP R2, R1
 	BLE loop124
 tail123:
-	MOVD 176(R0), R3
+	MOVD 192(R0), R3
 	SUB R1, R3, R3
 	CMP $0, R3
 	BLE end125
+	FMOVQ 512(R12), F0
 	CMP $4, R3
 	BGE all126
 	TBZ $1, R3, one127
-	FMOVD (R13), F0
+	FMOVD (R13), F1
 	TBZ $0, R3, end128
 	ADD $8, R13, R4
-	VLD1 (R4), V0.S[2]
+	VLD1 (R4), V1.S[2]
 	B end128
 one127:
-	FMOVS (R13), F0
+	FMOVS (R13), F1
 	B end128
 all126:
-	FMOVQ (R13), F0
+	FMOVQ (R13), F1
 end128:
+	WORD $0x6ea13400 // cmhi v0.4s, v0.4s, v1.4s
 	CMP $4, R3
 	BGE all129
 	TBZ $1, R3, one130
@@ -21599,306 +22302,91 @@ one130:
 all129:
 	FMOVQ (R14), F1
 end131:
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc22 // fmul v2.4s, v1.4s, v2.4s
+	WORD $0x4e601c40 // bic v0.16b, v2.16b, v0.16b
 	CMP $4, R3
 	BGE all132
 	TBZ $1, R3, one133
-	FMOVD F0, (R13)
+	FMOVD F0, (R15)
 	TBZ $0, R3, end134
-	ADD $8, R13, R4
+	ADD $8, R15, R4
 	VST1 V0.S[2], (R4)
 	B end134
 one133:
-	FMOVS F0, (R13)
+	FMOVS F0, (R15)
 	B end134
 all132:
-	FMOVQ F0, (R13)
+	FMOVQ F0, (R15)
 end134:
-	FMOVQ 512(R12), F1
 	CMP $4, R3
 	BGE all135
 	TBZ $1, R3, one136
-	FMOVD (R15), F2
+	FMOVD (R16), F0
 	TBZ $0, R3, end137
-	ADD $8, R15, R4
-	VLD1 (R4), V2.S[2]
+	ADD $8, R16, R4
+	VLD1 (R4), V0.S[2]
 	B end137
 one136:
-	FMOVS (R15), F2
+	FMOVS (R16), F0
 	B end137
 all135:
-	FMOVQ (R15), F2
+	FMOVQ (R16), F0
 end137:
-	WORD $0x6ea23421 // cmhi v1.4s, v1.4s, v2.4s
 	CMP $4, R3
 	BGE all138
 	TBZ $1, R3, one139
-	FMOVD (R16), F2
+	FMOVD (R17), F2
 	TBZ $0, R3, end140
-	ADD $8, R16, R4
+	ADD $8, R17, R4
 	VLD1 (R4), V2.S[2]
 	B end140
 one139:
-	FMOVS (R16), F2
+	FMOVS (R17), F2
 	B end140
 all138:
-	FMOVQ (R16), F2
+	FMOVQ (R17), F2
 end140:
-	FMOVQ 544(R12), F3
-	WORD $0x6e23dc43 // fmul v3.4s, v2.4s, v3.4s
-	WORD $0x4e611c61 // bic v1.16b, v3.16b, v1.16b
+	WORD $0x4ea2d400 // fsub v0.4s, v0.4s, v2.4s
+	WORD $0x6e20dc20 // fmul v0.4s, v1.4s, v0.4s
+	FMOVQ 560(R12), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	CMP $4, R3
 	BGE all141
 	TBZ $1, R3, one142
-	FMOVD F1, (R17)
+	FMOVD F0, (R16)
 	TBZ $0, R3, end143
-	ADD $8, R17, R4
-	VST1 V1.S[2], (R4)
+	ADD $8, R16, R4
+	VST1 V0.S[2], (R4)
 	B end143
 one142:
-	FMOVS F1, (R17)
+	FMOVS F0, (R16)
 	B end143
 all141:
-	FMOVQ F1, (R17)
+	FMOVQ F0, (R16)
 end143:
-	CMP $4, R3
-	BGE all144
-	TBZ $1, R3, one145
-	FMOVD (R19), F1
-	TBZ $0, R3, end146
-	ADD $8, R19, R4
-	VLD1 (R4), V1.S[2]
-	B end146
-one145:
-	FMOVS (R19), F1
-	B end146
-all144:
-	FMOVQ (R19), F1
-end146:
-	WORD $0x6e21dc43 // fmul v3.4s, v2.4s, v1.4s
-	CMP $4, R3
-	BGE all147
-	TBZ $1, R3, one148
-	FMOVD (R20), F4
-	TBZ $0, R3, end149
-	ADD $8, R20, R4
-	VLD1 (R4), V4.S[2]
-	B end149
-one148:
-	FMOVS (R20), F4
-	B end149
-all147:
-	FMOVQ (R20), F4
-end149:
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	WORD $0x4e20d460 // fadd v0.4s, v3.4s, v0.4s
-	CMP $4, R3
-	BGE all150
-	TBZ $1, R3, one151
-	FMOVD F0, (R21)
-	TBZ $0, R3, end152
-	ADD $8, R21, R4
-	VST1 V0.S[2], (R4)
-	B end152
-one151:
-	FMOVS F0, (R21)
-	B end152
-all150:
-	FMOVQ F0, (R21)
-end152:
-	WORD $0x4ea0d420 // fsub v0.4s, v1.4s, v0.4s
-	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
-	FMOVQ 560(R12), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	CMP $4, R3
-	BGE all153
-	TBZ $1, R3, one154
-	FMOVD F0, (R19)
-	TBZ $0, R3, end155
-	ADD $8, R19, R4
-	VST1 V0.S[2], (R4)
-	B end155
-one154:
-	FMOVS F0, (R19)
-	B end155
-all153:
-	FMOVQ F0, (R19)
-end155:
 end125:
-	MOVD 16(R0), R6
-	MOVD R6, 176(R0)
-	MOVD bits2+88(FP), R13
-	MOVD 168(R0), R6
-	MOVD 96(R0), R7
-	MUL R7, R6, R6
-	MOVD 16(R0), R7
-	ADD R7, R6, R6
-	MOVD p+24(FP), R14
-	ADD R6<<2, R14, R14
-	MOVD 168(R0), R6
-	MOVD 96(R0), R7
-	MUL R7, R6, R6
-	MOVD 16(R0), R7
-	ADD R7, R6, R6
-	MOVD weight+80(FP), R15
-	ADD R6<<2, R15, R15
-	MOVD 168(R0), R6
-	MOVD 96(R0), R7
-	MUL R7, R6, R6
-	MOVD 16(R0), R7
-	ADD R7, R6, R6
-	MOVD ds+48(FP), R16
-	ADD R6<<2, R16, R16
-	MOVD delta+96(FP), R17
-	MOVD $0, R1
-	MOVD 176(R0), R2
-	SUB $4, R2, R2
-	CMP $0, R2
-	BLT tail156
-loop157:
-	FMOVQ 512(R12), F0
-	FMOVQ (R13), F1
-	WORD $0x6ea13400 // cmhi v0.4s, v0.4s, v1.4s
-	FMOVQ (R14), F1
-	FMOVQ 544(R12), F2
-	WORD $0x6e22dc22 // fmul v2.4s, v1.4s, v2.4s
-	WORD $0x4e601c40 // bic v0.16b, v2.16b, v0.16b
-	FMOVQ F0, (R15)
-	FMOVQ (R16), F0
-	FMOVQ (R17), F2
-	WORD $0x4ea2d400 // fsub v0.4s, v0.4s, v2.4s
-	WORD $0x6e20dc20 // fmul v0.4s, v1.4s, v0.4s
-	FMOVQ 560(R12), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	FMOVQ F0, (R16)
-	ADD $4, R1, R1
-	ADD $16, R13, R13
-	ADD $16, R14, R14
-	ADD $16, R15, R15
-	ADD $16, R16, R16
-	ADD $16, R17, R17
-	CMP R2, R1
-	BLE loop157
-tail156:
-	MOVD 176(R0), R3
-	SUB R1, R3, R3
-	CMP $0, R3
-	BLE end158
-	FMOVQ 512(R12), F0
-	CMP $4, R3
-	BGE all159
-	TBZ $1, R3, one160
-	FMOVD (R13), F1
-	TBZ $0, R3, end161
-	ADD $8, R13, R4
-	VLD1 (R4), V1.S[2]
-	B end161
-one160:
-	FMOVS (R13), F1
-	B end161
-all159:
-	FMOVQ (R13), F1
-end161:
-	WORD $0x6ea13400 // cmhi v0.4s, v0.4s, v1.4s
-	CMP $4, R3
-	BGE all162
-	TBZ $1, R3, one163
-	FMOVD (R14), F1
-	TBZ $0, R3, end164
-	ADD $8, R14, R4
-	VLD1 (R4), V1.S[2]
-	B end164
-one163:
-	FMOVS (R14), F1
-	B end164
-all162:
-	FMOVQ (R14), F1
-end164:
-	FMOVQ 544(R12), F2
-	WORD $0x6e22dc22 // fmul v2.4s, v1.4s, v2.4s
-	WORD $0x4e601c40 // bic v0.16b, v2.16b, v0.16b
-	CMP $4, R3
-	BGE all165
-	TBZ $1, R3, one166
-	FMOVD F0, (R15)
-	TBZ $0, R3, end167
-	ADD $8, R15, R4
-	VST1 V0.S[2], (R4)
-	B end167
-one166:
-	FMOVS F0, (R15)
-	B end167
-all165:
-	FMOVQ F0, (R15)
-end167:
-	CMP $4, R3
-	BGE all168
-	TBZ $1, R3, one169
-	FMOVD (R16), F0
-	TBZ $0, R3, end170
-	ADD $8, R16, R4
-	VLD1 (R4), V0.S[2]
-	B end170
-one169:
-	FMOVS (R16), F0
-	B end170
-all168:
-	FMOVQ (R16), F0
-end170:
-	CMP $4, R3
-	BGE all171
-	TBZ $1, R3, one172
-	FMOVD (R17), F2
-	TBZ $0, R3, end173
-	ADD $8, R17, R4
-	VLD1 (R4), V2.S[2]
-	B end173
-one172:
-	FMOVS (R17), F2
-	B end173
-all171:
-	FMOVQ (R17), F2
-end173:
-	WORD $0x4ea2d400 // fsub v0.4s, v0.4s, v2.4s
-	WORD $0x6e20dc20 // fmul v0.4s, v1.4s, v0.4s
-	FMOVQ 560(R12), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	CMP $4, R3
-	BGE all174
-	TBZ $1, R3, one175
-	FMOVD F0, (R16)
-	TBZ $0, R3, end176
-	ADD $8, R16, R4
-	VST1 V0.S[2], (R4)
-	B end176
-one175:
-	FMOVS F0, (R16)
-	B end176
-all174:
-	FMOVQ F0, (R16)
-end176:
-end158:
-	MOVD 168(R0), R4
+	MOVD 184(R0), R4
 	ADD $1, R4, R4
-	MOVD R4, 168(R0)
-	MOVD 160(R0), R5
+	MOVD R4, 184(R0)
+	MOVD 176(R0), R5
 	CMP R5, R4
 	BLT loop5
 end6:
 	MOVD $0, R6
-	MOVD R6, 168(R0)
+	MOVD R6, 184(R0)
 	MOVD 16(R0), R6
-	MOVD R6, 160(R0)
-	MOVD 168(R0), R4
-	MOVD 160(R0), R5
-	CMP R5, R4
-	BGE end178
-loop177:
-	MOVD 168(R0), R6
-	LSL $4, R6, R6
 	MOVD R6, 176(R0)
-	MOVD 176(R0), R6
-	MOVD dk_+104(FP), R13
+	MOVD 184(R0), R4
+	MOVD 176(R0), R5
+	CMP R5, R4
+	BGE end145
+loop144:
+	MOVD 184(R0), R6
+	LSL $4, R6, R6
+	MOVD R6, 192(R0)
+	MOVD 192(R0), R6
+	MOVD dk_+120(FP), R13
 	ADD R6<<2, R13, R13
 	WORD $0x4f000400 // movi v0.4s, #0
 	FMOVQ F0, (R13)
@@ -21908,10 +22396,10 @@ loop177:
 	FMOVQ F0, 32(R13)
 	WORD $0x4f000400 // movi v0.4s, #0
 	FMOVQ F0, 48(R13)
-	MOVD 120(R0), R6
-	MOVD 176(R0), R7
+	MOVD 128(R0), R6
+	MOVD 192(R0), R7
 	ADD R7, R6, R6
-	MOVD dk_+104(FP), R13
+	MOVD dk_+120(FP), R13
 	ADD R6<<2, R13, R13
 	WORD $0x4f000400 // movi v0.4s, #0
 	FMOVQ F0, (R13)
@@ -21921,11 +22409,11 @@ loop177:
 	FMOVQ F0, 32(R13)
 	WORD $0x4f000400 // movi v0.4s, #0
 	FMOVQ F0, 48(R13)
-	MOVD 120(R0), R6
+	MOVD 128(R0), R6
 	LSL $1, R6, R6
-	MOVD 176(R0), R7
+	MOVD 192(R0), R7
 	ADD R7, R6, R6
-	MOVD dk_+104(FP), R13
+	MOVD dk_+120(FP), R13
 	ADD R6<<2, R13, R13
 	WORD $0x4f000400 // movi v0.4s, #0
 	FMOVQ F0, (R13)
@@ -21935,12 +22423,12 @@ loop177:
 	FMOVQ F0, 32(R13)
 	WORD $0x4f000400 // movi v0.4s, #0
 	FMOVQ F0, 48(R13)
-	MOVD 120(R0), R6
+	MOVD 128(R0), R6
 	MOVD $3, R7
 	MUL R7, R6, R6
-	MOVD 176(R0), R7
+	MOVD 192(R0), R7
 	ADD R7, R6, R6
-	MOVD dk_+104(FP), R13
+	MOVD dk_+120(FP), R13
 	ADD R6<<2, R13, R13
 	WORD $0x4f000400 // movi v0.4s, #0
 	FMOVQ F0, (R13)
@@ -21950,27 +22438,27 @@ loop177:
 	FMOVQ F0, 32(R13)
 	WORD $0x4f000400 // movi v0.4s, #0
 	FMOVQ F0, 48(R13)
-	MOVD 168(R0), R4
+	MOVD 184(R0), R4
 	ADD $1, R4, R4
-	MOVD R4, 168(R0)
-	MOVD 160(R0), R5
+	MOVD R4, 184(R0)
+	MOVD 176(R0), R5
 	CMP R5, R4
-	BLT loop177
-end178:
+	BLT loop144
+end145:
 	MOVD $0, R6
-	MOVD R6, 168(R0)
+	MOVD R6, 184(R0)
 	MOVD 16(R0), R6
-	MOVD R6, 160(R0)
-	MOVD 168(R0), R4
-	MOVD 160(R0), R5
-	CMP R5, R4
-	BGE end180
-loop179:
-	MOVD 168(R0), R6
-	LSL $4, R6, R6
 	MOVD R6, 176(R0)
-	MOVD 176(R0), R6
-	MOVD dv_+112(FP), R13
+	MOVD 184(R0), R4
+	MOVD 176(R0), R5
+	CMP R5, R4
+	BGE end147
+loop146:
+	MOVD 184(R0), R6
+	LSL $4, R6, R6
+	MOVD R6, 192(R0)
+	MOVD 192(R0), R6
+	MOVD dv_+128(FP), R13
 	ADD R6<<2, R13, R13
 	WORD $0x4f000400 // movi v0.4s, #0
 	FMOVQ F0, (R13)
@@ -21980,10 +22468,10 @@ loop179:
 	FMOVQ F0, 32(R13)
 	WORD $0x4f000400 // movi v0.4s, #0
 	FMOVQ F0, 48(R13)
-	MOVD 120(R0), R6
-	MOVD 176(R0), R7
+	MOVD 128(R0), R6
+	MOVD 192(R0), R7
 	ADD R7, R6, R6
-	MOVD dv_+112(FP), R13
+	MOVD dv_+128(FP), R13
 	ADD R6<<2, R13, R13
 	WORD $0x4f000400 // movi v0.4s, #0
 	FMOVQ F0, (R13)
@@ -21993,11 +22481,11 @@ loop179:
 	FMOVQ F0, 32(R13)
 	WORD $0x4f000400 // movi v0.4s, #0
 	FMOVQ F0, 48(R13)
-	MOVD 120(R0), R6
+	MOVD 128(R0), R6
 	LSL $1, R6, R6
-	MOVD 176(R0), R7
+	MOVD 192(R0), R7
 	ADD R7, R6, R6
-	MOVD dv_+112(FP), R13
+	MOVD dv_+128(FP), R13
 	ADD R6<<2, R13, R13
 	WORD $0x4f000400 // movi v0.4s, #0
 	FMOVQ F0, (R13)
@@ -22007,12 +22495,12 @@ loop179:
 	FMOVQ F0, 32(R13)
 	WORD $0x4f000400 // movi v0.4s, #0
 	FMOVQ F0, 48(R13)
-	MOVD 120(R0), R6
+	MOVD 128(R0), R6
 	MOVD $3, R7
 	MUL R7, R6, R6
-	MOVD 176(R0), R7
+	MOVD 192(R0), R7
 	ADD R7, R6, R6
-	MOVD dv_+112(FP), R13
+	MOVD dv_+128(FP), R13
 	ADD R6<<2, R13, R13
 	WORD $0x4f000400 // movi v0.4s, #0
 	FMOVQ F0, (R13)
@@ -22022,27 +22510,27 @@ loop179:
 	FMOVQ F0, 32(R13)
 	WORD $0x4f000400 // movi v0.4s, #0
 	FMOVQ F0, 48(R13)
-	MOVD 168(R0), R4
+	MOVD 184(R0), R4
 	ADD $1, R4, R4
-	MOVD R4, 168(R0)
-	MOVD 160(R0), R5
+	MOVD R4, 184(R0)
+	MOVD 176(R0), R5
 	CMP R5, R4
-	BLT loop179
-end180:
-	MOVD 136(R0), R6
+	BLT loop146
+end147:
+	MOVD 144(R0), R6
 	MOVD 88(R0), R7
 	MUL R7, R6, R6
-	MOVD R6, 160(R0)
-	MOVD $0, R6
 	MOVD R6, 176(R0)
+	MOVD $0, R6
+	MOVD R6, 192(R0)
 	MOVD 16(R0), R6
-	MOVD R6, 168(R0)
-	MOVD 176(R0), R4
-	MOVD 168(R0), R5
+	MOVD R6, 184(R0)
+	MOVD 192(R0), R4
+	MOVD 184(R0), R5
 	CMP R5, R4
-	BGE end182
-loop181:
-	MOVD 176(R0), R6
+	BGE end149
+loop148:
+	MOVD 192(R0), R6
 	MOVD 72(R0), R7
 	ADD R7, R6, R6
 	MOVD 80(R0), R7
@@ -22051,9 +22539,9 @@ loop181:
 	MOVD $0, R7
 	CMP R7, R6
 	CSEL GT, R6, R7, R6
-	MOVD R6, 184(R0)
+	MOVD R6, 200(R0)
 	MOVD 24(R0), R6
-	MOVD 176(R0), R7
+	MOVD 192(R0), R7
 	ADD R7, R6, R6
 	MOVD 80(R0), R7
 	CMP R7, R6
@@ -22061,70 +22549,70 @@ loop181:
 	MOVD $0, R7
 	CMP R7, R6
 	CSEL GT, R6, R7, R6
-	MOVD R6, 192(R0)
-	MOVD 176(R0), R6
-	LSL $6, R6, R6
-	MOVD 160(R0), R7
-	ADD R7, R6, R6
-	MOVD R6, 200(R0)
-	MOVD 184(R0), R6
-	LSL $6, R6, R6
-	MOVD 160(R0), R7
-	ADD R7, R6, R6
 	MOVD R6, 208(R0)
-	MOVD 176(R0), R6
-	MOVD 16(R0), R7
+	MOVD 192(R0), R6
+	LSL $6, R6, R6
+	MOVD 176(R0), R7
 	ADD R7, R6, R6
 	MOVD R6, 216(R0)
-	MOVD 192(R0), R6
+	MOVD 200(R0), R6
 	LSL $6, R6, R6
-	MOVD 160(R0), R7
+	MOVD 176(R0), R7
 	ADD R7, R6, R6
 	MOVD R6, 224(R0)
-	MOVD 184(R0), R6
-	LSL $4, R6, R6
-	MOVD R6, 232(R0)
 	MOVD 192(R0), R6
-	LSL $4, R6, R6
+	MOVD 16(R0), R7
+	ADD R7, R6, R6
+	MOVD R6, 232(R0)
+	MOVD 208(R0), R6
+	LSL $6, R6, R6
+	MOVD 176(R0), R7
+	ADD R7, R6, R6
 	MOVD R6, 240(R0)
-	MOVD 176(R0), R6
-	MOVD ds+48(FP), R4
+	MOVD 200(R0), R6
+	LSL $4, R6, R6
+	MOVD R6, 248(R0)
+	MOVD 208(R0), R6
+	LSL $4, R6, R6
+	MOVD R6, 256(R0)
+	MOVD 192(R0), R6
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2368(R0)
-	MOVD 216(R0), R6
-	MOVD ds+48(FP), R4
+	MOVD 232(R0), R6
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2432(R0)
-	MOVD 176(R0), R6
-	MOVD weight+80(FP), R4
+	MOVD 192(R0), R6
+	MOVD weight+96(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2496(R0)
-	MOVD 208(R0), R6
+	MOVD 224(R0), R6
 	MOVD k+16(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 224(R0), R6
+	MOVD 240(R0), R6
 	MOVD k+16(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD 200(R0), R6
-	MOVD dq+120(FP), R15
+	MOVD 216(R0), R6
+	MOVD dq+136(FP), R15
 	ADD R6<<2, R15, R15
-	MOVD 232(R0), R6
-	MOVD dk_+104(FP), R16
+	MOVD 248(R0), R6
+	MOVD dk_+120(FP), R16
 	ADD R6<<2, R16, R16
-	MOVD 200(R0), R6
+	MOVD 216(R0), R6
 	MOVD q+8(FP), R17
 	ADD R6<<2, R17, R17
-	MOVD 232(R0), R6
-	MOVD dv_+112(FP), R19
+	MOVD 248(R0), R6
+	MOVD dv_+128(FP), R19
 	ADD R6<<2, R19, R19
-	MOVD 200(R0), R6
-	MOVD dout+32(FP), R20
+	MOVD 216(R0), R6
+	MOVD dout+64(FP), R20
 	ADD R6<<2, R20, R20
 	FMOVQ 2368(R0), F0
 	FMOVQ (R13), F1
@@ -22210,54 +22698,54 @@ loop181:
 	FMOVQ 48(R19), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
 	FMOVQ F0, 48(R19)
-	MOVD 216(R0), R6
-	MOVD ds+48(FP), R4
+	MOVD 232(R0), R6
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2368(R0)
-	MOVD 216(R0), R6
-	MOVD weight+80(FP), R4
+	MOVD 232(R0), R6
+	MOVD weight+96(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2432(R0)
-	MOVD 176(R0), R6
+	MOVD 192(R0), R6
 	MOVD 96(R0), R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2496(R0)
 	MOVD 96(R0), R6
-	MOVD 216(R0), R7
+	MOVD 232(R0), R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2560(R0)
-	MOVD 240(R0), R6
-	MOVD dk_+104(FP), R13
+	MOVD 256(R0), R6
+	MOVD dk_+120(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 200(R0), R6
+	MOVD 216(R0), R6
 	MOVD q+8(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD 240(R0), R6
-	MOVD dv_+112(FP), R15
+	MOVD 256(R0), R6
+	MOVD dv_+128(FP), R15
 	ADD R6<<2, R15, R15
-	MOVD 200(R0), R6
-	MOVD dout+32(FP), R16
+	MOVD 216(R0), R6
+	MOVD dout+64(FP), R16
 	ADD R6<<2, R16, R16
-	MOVD 208(R0), R6
+	MOVD 224(R0), R6
 	MOVD k+16(FP), R17
 	ADD R6<<2, R17, R17
-	MOVD 224(R0), R6
+	MOVD 240(R0), R6
 	MOVD k+16(FP), R19
 	ADD R6<<2, R19, R19
-	MOVD 200(R0), R6
-	MOVD dq+120(FP), R20
+	MOVD 216(R0), R6
+	MOVD dq+136(FP), R20
 	ADD R6<<2, R20, R20
 	FMOVQ 2368(R0), F0
 	FMOVQ (R14), F1
@@ -22347,64 +22835,64 @@ loop181:
 	WORD $0x4f000401 // movi v1.4s, #0
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ F0, 112(R20)
-	MOVD 176(R0), R6
+	MOVD 192(R0), R6
 	MOVD 96(R0), R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2368(R0)
-	MOVD 176(R0), R6
+	MOVD 192(R0), R6
 	MOVD 96(R0), R7
 	ADD R7, R6, R6
-	MOVD weight+80(FP), R4
+	MOVD weight+96(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2432(R0)
-	MOVD 176(R0), R6
+	MOVD 192(R0), R6
 	MOVD 96(R0), R7
 	LSL $1, R7, R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2496(R0)
 	MOVD 96(R0), R6
 	LSL $1, R6, R6
-	MOVD 216(R0), R7
+	MOVD 232(R0), R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2560(R0)
-	MOVD 120(R0), R6
-	MOVD 232(R0), R7
+	MOVD 128(R0), R6
+	MOVD 248(R0), R7
 	ADD R7, R6, R6
-	MOVD dk_+104(FP), R13
+	MOVD dk_+120(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 200(R0), R6
+	MOVD 216(R0), R6
 	MOVD q+8(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD 120(R0), R6
-	MOVD 232(R0), R7
+	MOVD 128(R0), R6
+	MOVD 248(R0), R7
 	ADD R7, R6, R6
-	MOVD dv_+112(FP), R15
+	MOVD dv_+128(FP), R15
 	ADD R6<<2, R15, R15
-	MOVD 200(R0), R6
-	MOVD dout+32(FP), R16
+	MOVD 216(R0), R6
+	MOVD dout+64(FP), R16
 	ADD R6<<2, R16, R16
-	MOVD 208(R0), R6
+	MOVD 224(R0), R6
 	MOVD k+16(FP), R17
 	ADD R6<<2, R17, R17
-	MOVD 224(R0), R6
+	MOVD 240(R0), R6
 	MOVD k+16(FP), R19
 	ADD R6<<2, R19, R19
-	MOVD 200(R0), R6
-	MOVD dq+120(FP), R20
+	MOVD 216(R0), R6
+	MOVD dq+136(FP), R20
 	ADD R6<<2, R20, R20
 	FMOVQ 2368(R0), F0
 	FMOVQ 64(R14), F1
@@ -22495,27 +22983,27 @@ loop181:
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ F0, 176(R20)
 	MOVD 96(R0), R6
-	MOVD 216(R0), R7
+	MOVD 232(R0), R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2368(R0)
 	MOVD 96(R0), R6
-	MOVD 216(R0), R7
+	MOVD 232(R0), R7
 	ADD R7, R6, R6
-	MOVD weight+80(FP), R4
+	MOVD weight+96(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2432(R0)
-	MOVD 176(R0), R6
+	MOVD 192(R0), R6
 	MOVD 96(R0), R7
 	MOVD $3, R8
 	MUL R8, R7, R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
@@ -22523,37 +23011,37 @@ loop181:
 	MOVD 96(R0), R6
 	MOVD $3, R7
 	MUL R7, R6, R6
-	MOVD 216(R0), R7
+	MOVD 232(R0), R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2560(R0)
-	MOVD 120(R0), R6
-	MOVD 240(R0), R7
+	MOVD 128(R0), R6
+	MOVD 256(R0), R7
 	ADD R7, R6, R6
-	MOVD dk_+104(FP), R13
+	MOVD dk_+120(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 200(R0), R6
+	MOVD 216(R0), R6
 	MOVD q+8(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD 120(R0), R6
-	MOVD 240(R0), R7
+	MOVD 128(R0), R6
+	MOVD 256(R0), R7
 	ADD R7, R6, R6
-	MOVD dv_+112(FP), R15
+	MOVD dv_+128(FP), R15
 	ADD R6<<2, R15, R15
-	MOVD 200(R0), R6
-	MOVD dout+32(FP), R16
+	MOVD 216(R0), R6
+	MOVD dout+64(FP), R16
 	ADD R6<<2, R16, R16
-	MOVD 208(R0), R6
+	MOVD 224(R0), R6
 	MOVD k+16(FP), R17
 	ADD R6<<2, R17, R17
-	MOVD 224(R0), R6
+	MOVD 240(R0), R6
 	MOVD k+16(FP), R19
 	ADD R6<<2, R19, R19
-	MOVD 200(R0), R6
-	MOVD dq+120(FP), R20
+	MOVD 216(R0), R6
+	MOVD dq+136(FP), R20
 	ADD R6<<2, R20, R20
 	FMOVQ 2368(R0), F0
 	FMOVQ 64(R14), F1
@@ -22643,41 +23131,41 @@ loop181:
 	WORD $0x4f000401 // movi v1.4s, #0
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ F0, 240(R20)
-	MOVD 176(R0), R6
+	MOVD 192(R0), R6
 	MOVD 96(R0), R7
 	LSL $1, R7, R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2368(R0)
-	MOVD 176(R0), R6
+	MOVD 192(R0), R6
 	MOVD 96(R0), R7
 	LSL $1, R7, R7
 	ADD R7, R6, R6
-	MOVD weight+80(FP), R4
+	MOVD weight+96(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2432(R0)
-	MOVD 120(R0), R6
+	MOVD 128(R0), R6
 	LSL $1, R6, R6
-	MOVD 232(R0), R7
+	MOVD 248(R0), R7
 	ADD R7, R6, R6
-	MOVD dk_+104(FP), R13
+	MOVD dk_+120(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 200(R0), R6
+	MOVD 216(R0), R6
 	MOVD q+8(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD 120(R0), R6
+	MOVD 128(R0), R6
 	LSL $1, R6, R6
-	MOVD 232(R0), R7
+	MOVD 248(R0), R7
 	ADD R7, R6, R6
-	MOVD dv_+112(FP), R15
+	MOVD dv_+128(FP), R15
 	ADD R6<<2, R15, R15
-	MOVD 200(R0), R6
-	MOVD dout+32(FP), R16
+	MOVD 216(R0), R6
+	MOVD dout+64(FP), R16
 	ADD R6<<2, R16, R16
 	FMOVQ 2368(R0), F0
 	FMOVQ 128(R14), F1
@@ -22729,39 +23217,39 @@ loop181:
 	FMOVQ F0, 48(R15)
 	MOVD 96(R0), R6
 	LSL $1, R6, R6
-	MOVD 216(R0), R7
+	MOVD 232(R0), R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2368(R0)
 	MOVD 96(R0), R6
 	LSL $1, R6, R6
-	MOVD 216(R0), R7
+	MOVD 232(R0), R7
 	ADD R7, R6, R6
-	MOVD weight+80(FP), R4
+	MOVD weight+96(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2432(R0)
-	MOVD 120(R0), R6
+	MOVD 128(R0), R6
 	LSL $1, R6, R6
-	MOVD 240(R0), R7
+	MOVD 256(R0), R7
 	ADD R7, R6, R6
-	MOVD dk_+104(FP), R13
+	MOVD dk_+120(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 200(R0), R6
+	MOVD 216(R0), R6
 	MOVD q+8(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD 120(R0), R6
+	MOVD 128(R0), R6
 	LSL $1, R6, R6
-	MOVD 240(R0), R7
+	MOVD 256(R0), R7
 	ADD R7, R6, R6
-	MOVD dv_+112(FP), R15
+	MOVD dv_+128(FP), R15
 	ADD R6<<2, R15, R15
-	MOVD 200(R0), R6
-	MOVD dout+32(FP), R16
+	MOVD 216(R0), R6
+	MOVD dout+64(FP), R16
 	ADD R6<<2, R16, R16
 	FMOVQ 2368(R0), F0
 	FMOVQ 128(R14), F1
@@ -22811,45 +23299,45 @@ loop181:
 	FMOVQ 48(R15), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
 	FMOVQ F0, 48(R15)
-	MOVD 176(R0), R6
+	MOVD 192(R0), R6
 	MOVD 96(R0), R7
 	MOVD $3, R8
 	MUL R8, R7, R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2368(R0)
-	MOVD 176(R0), R6
+	MOVD 192(R0), R6
 	MOVD 96(R0), R7
 	MOVD $3, R8
 	MUL R8, R7, R7
 	ADD R7, R6, R6
-	MOVD weight+80(FP), R4
+	MOVD weight+96(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2432(R0)
-	MOVD 120(R0), R6
+	MOVD 128(R0), R6
 	MOVD $3, R7
 	MUL R7, R6, R6
-	MOVD 232(R0), R7
+	MOVD 248(R0), R7
 	ADD R7, R6, R6
-	MOVD dk_+104(FP), R13
+	MOVD dk_+120(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 200(R0), R6
+	MOVD 216(R0), R6
 	MOVD q+8(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD 120(R0), R6
+	MOVD 128(R0), R6
 	MOVD $3, R7
 	MUL R7, R6, R6
-	MOVD 232(R0), R7
+	MOVD 248(R0), R7
 	ADD R7, R6, R6
-	MOVD dv_+112(FP), R15
+	MOVD dv_+128(FP), R15
 	ADD R6<<2, R15, R15
-	MOVD 200(R0), R6
-	MOVD dout+32(FP), R16
+	MOVD 216(R0), R6
+	MOVD dout+64(FP), R16
 	ADD R6<<2, R16, R16
 	FMOVQ 2368(R0), F0
 	FMOVQ 192(R14), F1
@@ -22902,9 +23390,9 @@ loop181:
 	MOVD 96(R0), R6
 	MOVD $3, R7
 	MUL R7, R6, R6
-	MOVD 216(R0), R7
+	MOVD 232(R0), R7
 	ADD R7, R6, R6
-	MOVD ds+48(FP), R4
+	MOVD ds+80(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
@@ -22912,32 +23400,32 @@ loop181:
 	MOVD 96(R0), R6
 	MOVD $3, R7
 	MUL R7, R6, R6
-	MOVD 216(R0), R7
+	MOVD 232(R0), R7
 	ADD R7, R6, R6
-	MOVD weight+80(FP), R4
+	MOVD weight+96(FP), R4
 	ADD R6<<2, R4, R4
 	VLD1R (R4), [V0.S4]
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2432(R0)
-	MOVD 120(R0), R6
+	MOVD 128(R0), R6
 	MOVD $3, R7
 	MUL R7, R6, R6
-	MOVD 240(R0), R7
+	MOVD 256(R0), R7
 	ADD R7, R6, R6
-	MOVD dk_+104(FP), R13
+	MOVD dk_+120(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 200(R0), R6
+	MOVD 216(R0), R6
 	MOVD q+8(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD 120(R0), R6
+	MOVD 128(R0), R6
 	MOVD $3, R7
 	MUL R7, R6, R6
-	MOVD 240(R0), R7
+	MOVD 256(R0), R7
 	ADD R7, R6, R6
-	MOVD dv_+112(FP), R15
+	MOVD dv_+128(FP), R15
 	ADD R6<<2, R15, R15
-	MOVD 200(R0), R6
-	MOVD dout+32(FP), R16
+	MOVD 216(R0), R6
+	MOVD dout+64(FP), R16
 	ADD R6<<2, R16, R16
 	FMOVQ 2368(R0), F0
 	FMOVQ 192(R14), F1
@@ -22987,203 +23475,203 @@ loop181:
 	FMOVQ 48(R15), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
 	FMOVQ F0, 48(R15)
-	MOVD 176(R0), R4
-	ADD $1, R4, R4
-	MOVD R4, 176(R0)
-	MOVD 168(R0), R5
-	CMP R5, R4
-	BLT loop181
-end182:
-	MOVD 136(R0), R6
-	MOVD 88(R0), R7
-	MUL R7, R6, R6
-	MOVD R6, 168(R0)
-	MOVD $0, R6
-	MOVD R6, 184(R0)
-	MOVD 16(R0), R6
-	MOVD R6, 176(R0)
-	MOVD 184(R0), R4
-	MOVD 176(R0), R5
-	CMP R5, R4
-	BGE end184
-loop183:
-	MOVD 184(R0), R6
-	LSL $6, R6, R6
-	MOVD 168(R0), R7
-	ADD R7, R6, R6
-	MOVD R6, 192(R0)
-	MOVD 184(R0), R6
-	LSL $4, R6, R6
-	MOVD R6, 200(R0)
-	MOVD 200(R0), R6
-	MOVD dk_+104(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 192(R0), R6
-	MOVD dk+128(FP), R14
-	ADD R6<<2, R14, R14
-	FMOVQ (R13), F0
-	FMOVQ F0, (R14)
-	FMOVQ 16(R13), F0
-	FMOVQ F0, 16(R14)
-	FMOVQ 32(R13), F0
-	FMOVQ F0, 32(R14)
-	FMOVQ 48(R13), F0
-	FMOVQ F0, 48(R14)
-	MOVD 120(R0), R6
-	MOVD 200(R0), R7
-	ADD R7, R6, R6
-	MOVD dk_+104(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 192(R0), R6
-	MOVD dk+128(FP), R14
-	ADD R6<<2, R14, R14
-	FMOVQ (R13), F0
-	FMOVQ F0, 64(R14)
-	FMOVQ 16(R13), F0
-	FMOVQ F0, 80(R14)
-	FMOVQ 32(R13), F0
-	FMOVQ F0, 96(R14)
-	FMOVQ 48(R13), F0
-	FMOVQ F0, 112(R14)
-	MOVD 120(R0), R6
-	LSL $1, R6, R6
-	MOVD 200(R0), R7
-	ADD R7, R6, R6
-	MOVD dk_+104(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 192(R0), R6
-	MOVD dk+128(FP), R14
-	ADD R6<<2, R14, R14
-	FMOVQ (R13), F0
-	FMOVQ F0, 128(R14)
-	FMOVQ 16(R13), F0
-	FMOVQ F0, 144(R14)
-	FMOVQ 32(R13), F0
-	FMOVQ F0, 160(R14)
-	FMOVQ 48(R13), F0
-	FMOVQ F0, 176(R14)
-	MOVD 120(R0), R6
-	MOVD $3, R7
-	MUL R7, R6, R6
-	MOVD 200(R0), R7
-	ADD R7, R6, R6
-	MOVD dk_+104(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 192(R0), R6
-	MOVD dk+128(FP), R14
-	ADD R6<<2, R14, R14
-	FMOVQ (R13), F0
-	FMOVQ F0, 192(R14)
-	FMOVQ 16(R13), F0
-	FMOVQ F0, 208(R14)
-	FMOVQ 32(R13), F0
-	FMOVQ F0, 224(R14)
-	FMOVQ 48(R13), F0
-	FMOVQ F0, 240(R14)
-	MOVD 184(R0), R4
-	ADD $1, R4, R4
-	MOVD R4, 184(R0)
-	MOVD 176(R0), R5
-	CMP R5, R4
-	BLT loop183
-end184:
-	MOVD 136(R0), R6
-	MOVD 88(R0), R7
-	MUL R7, R6, R6
-	MOVD R6, 176(R0)
-	MOVD $0, R6
-	MOVD R6, 192(R0)
-	MOVD 16(R0), R6
-	MOVD R6, 184(R0)
-	MOVD 192(R0), R4
-	MOVD 184(R0), R5
-	CMP R5, R4
-	BGE end186
-loop185:
-	MOVD 192(R0), R6
-	LSL $6, R6, R6
-	MOVD 176(R0), R7
-	ADD R7, R6, R6
-	MOVD R6, 200(R0)
-	MOVD 192(R0), R6
-	LSL $4, R6, R6
-	MOVD R6, 208(R0)
-	MOVD 208(R0), R6
-	MOVD dv_+112(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 200(R0), R6
-	MOVD dv+136(FP), R14
-	ADD R6<<2, R14, R14
-	FMOVQ (R13), F0
-	FMOVQ F0, (R14)
-	FMOVQ 16(R13), F0
-	FMOVQ F0, 16(R14)
-	FMOVQ 32(R13), F0
-	FMOVQ F0, 32(R14)
-	FMOVQ 48(R13), F0
-	FMOVQ F0, 48(R14)
-	MOVD 120(R0), R6
-	MOVD 208(R0), R7
-	ADD R7, R6, R6
-	MOVD dv_+112(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 200(R0), R6
-	MOVD dv+136(FP), R14
-	ADD R6<<2, R14, R14
-	FMOVQ (R13), F0
-	FMOVQ F0, 64(R14)
-	FMOVQ 16(R13), F0
-	FMOVQ F0, 80(R14)
-	FMOVQ 32(R13), F0
-	FMOVQ F0, 96(R14)
-	FMOVQ 48(R13), F0
-	FMOVQ F0, 112(R14)
-	MOVD 120(R0), R6
-	LSL $1, R6, R6
-	MOVD 208(R0), R7
-	ADD R7, R6, R6
-	MOVD dv_+112(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 200(R0), R6
-	MOVD dv+136(FP), R14
-	ADD R6<<2, R14, R14
-	FMOVQ (R13), F0
-	FMOVQ F0, 128(R14)
-	FMOVQ 16(R13), F0
-	FMOVQ F0, 144(R14)
-	FMOVQ 32(R13), F0
-	FMOVQ F0, 160(R14)
-	FMOVQ 48(R13), F0
-	FMOVQ F0, 176(R14)
-	MOVD 120(R0), R6
-	MOVD $3, R7
-	MUL R7, R6, R6
-	MOVD 208(R0), R7
-	ADD R7, R6, R6
-	MOVD dv_+112(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 200(R0), R6
-	MOVD dv+136(FP), R14
-	ADD R6<<2, R14, R14
-	FMOVQ (R13), F0
-	FMOVQ F0, 192(R14)
-	FMOVQ 16(R13), F0
-	FMOVQ F0, 208(R14)
-	FMOVQ 32(R13), F0
-	FMOVQ F0, 224(R14)
-	FMOVQ 48(R13), F0
-	FMOVQ F0, 240(R14)
 	MOVD 192(R0), R4
 	ADD $1, R4, R4
 	MOVD R4, 192(R0)
 	MOVD 184(R0), R5
 	CMP R5, R4
-	BLT loop185
-end186:
-	MOVD 136(R0), R4
+	BLT loop148
+end149:
+	MOVD 144(R0), R6
+	MOVD 88(R0), R7
+	MUL R7, R6, R6
+	MOVD R6, 184(R0)
+	MOVD $0, R6
+	MOVD R6, 200(R0)
+	MOVD 16(R0), R6
+	MOVD R6, 192(R0)
+	MOVD 200(R0), R4
+	MOVD 192(R0), R5
+	CMP R5, R4
+	BGE end151
+loop150:
+	MOVD 200(R0), R6
+	LSL $6, R6, R6
+	MOVD 184(R0), R7
+	ADD R7, R6, R6
+	MOVD R6, 208(R0)
+	MOVD 200(R0), R6
+	LSL $4, R6, R6
+	MOVD R6, 216(R0)
+	MOVD 216(R0), R6
+	MOVD dk_+120(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD 208(R0), R6
+	MOVD dk+144(FP), R14
+	ADD R6<<2, R14, R14
+	FMOVQ (R13), F0
+	FMOVQ F0, (R14)
+	FMOVQ 16(R13), F0
+	FMOVQ F0, 16(R14)
+	FMOVQ 32(R13), F0
+	FMOVQ F0, 32(R14)
+	FMOVQ 48(R13), F0
+	FMOVQ F0, 48(R14)
+	MOVD 128(R0), R6
+	MOVD 216(R0), R7
+	ADD R7, R6, R6
+	MOVD dk_+120(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD 208(R0), R6
+	MOVD dk+144(FP), R14
+	ADD R6<<2, R14, R14
+	FMOVQ (R13), F0
+	FMOVQ F0, 64(R14)
+	FMOVQ 16(R13), F0
+	FMOVQ F0, 80(R14)
+	FMOVQ 32(R13), F0
+	FMOVQ F0, 96(R14)
+	FMOVQ 48(R13), F0
+	FMOVQ F0, 112(R14)
+	MOVD 128(R0), R6
+	LSL $1, R6, R6
+	MOVD 216(R0), R7
+	ADD R7, R6, R6
+	MOVD dk_+120(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD 208(R0), R6
+	MOVD dk+144(FP), R14
+	ADD R6<<2, R14, R14
+	FMOVQ (R13), F0
+	FMOVQ F0, 128(R14)
+	FMOVQ 16(R13), F0
+	FMOVQ F0, 144(R14)
+	FMOVQ 32(R13), F0
+	FMOVQ F0, 160(R14)
+	FMOVQ 48(R13), F0
+	FMOVQ F0, 176(R14)
+	MOVD 128(R0), R6
+	MOVD $3, R7
+	MUL R7, R6, R6
+	MOVD 216(R0), R7
+	ADD R7, R6, R6
+	MOVD dk_+120(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD 208(R0), R6
+	MOVD dk+144(FP), R14
+	ADD R6<<2, R14, R14
+	FMOVQ (R13), F0
+	FMOVQ F0, 192(R14)
+	FMOVQ 16(R13), F0
+	FMOVQ F0, 208(R14)
+	FMOVQ 32(R13), F0
+	FMOVQ F0, 224(R14)
+	FMOVQ 48(R13), F0
+	FMOVQ F0, 240(R14)
+	MOVD 200(R0), R4
 	ADD $1, R4, R4
-	MOVD R4, 136(R0)
-	MOVD 128(R0), R5
+	MOVD R4, 200(R0)
+	MOVD 192(R0), R5
+	CMP R5, R4
+	BLT loop150
+end151:
+	MOVD 144(R0), R6
+	MOVD 88(R0), R7
+	MUL R7, R6, R6
+	MOVD R6, 192(R0)
+	MOVD $0, R6
+	MOVD R6, 208(R0)
+	MOVD 16(R0), R6
+	MOVD R6, 200(R0)
+	MOVD 208(R0), R4
+	MOVD 200(R0), R5
+	CMP R5, R4
+	BGE end153
+loop152:
+	MOVD 208(R0), R6
+	LSL $6, R6, R6
+	MOVD 192(R0), R7
+	ADD R7, R6, R6
+	MOVD R6, 216(R0)
+	MOVD 208(R0), R6
+	LSL $4, R6, R6
+	MOVD R6, 224(R0)
+	MOVD 224(R0), R6
+	MOVD dv_+128(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD 216(R0), R6
+	MOVD dv+152(FP), R14
+	ADD R6<<2, R14, R14
+	FMOVQ (R13), F0
+	FMOVQ F0, (R14)
+	FMOVQ 16(R13), F0
+	FMOVQ F0, 16(R14)
+	FMOVQ 32(R13), F0
+	FMOVQ F0, 32(R14)
+	FMOVQ 48(R13), F0
+	FMOVQ F0, 48(R14)
+	MOVD 128(R0), R6
+	MOVD 224(R0), R7
+	ADD R7, R6, R6
+	MOVD dv_+128(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD 216(R0), R6
+	MOVD dv+152(FP), R14
+	ADD R6<<2, R14, R14
+	FMOVQ (R13), F0
+	FMOVQ F0, 64(R14)
+	FMOVQ 16(R13), F0
+	FMOVQ F0, 80(R14)
+	FMOVQ 32(R13), F0
+	FMOVQ F0, 96(R14)
+	FMOVQ 48(R13), F0
+	FMOVQ F0, 112(R14)
+	MOVD 128(R0), R6
+	LSL $1, R6, R6
+	MOVD 224(R0), R7
+	ADD R7, R6, R6
+	MOVD dv_+128(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD 216(R0), R6
+	MOVD dv+152(FP), R14
+	ADD R6<<2, R14, R14
+	FMOVQ (R13), F0
+	FMOVQ F0, 128(R14)
+	FMOVQ 16(R13), F0
+	FMOVQ F0, 144(R14)
+	FMOVQ 32(R13), F0
+	FMOVQ F0, 160(R14)
+	FMOVQ 48(R13), F0
+	FMOVQ F0, 176(R14)
+	MOVD 128(R0), R6
+	MOVD $3, R7
+	MUL R7, R6, R6
+	MOVD 224(R0), R7
+	ADD R7, R6, R6
+	MOVD dv_+128(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD 216(R0), R6
+	MOVD dv+152(FP), R14
+	ADD R6<<2, R14, R14
+	FMOVQ (R13), F0
+	FMOVQ F0, 192(R14)
+	FMOVQ 16(R13), F0
+	FMOVQ F0, 208(R14)
+	FMOVQ 32(R13), F0
+	FMOVQ F0, 224(R14)
+	FMOVQ 48(R13), F0
+	FMOVQ F0, 240(R14)
+	MOVD 208(R0), R4
+	ADD $1, R4, R4
+	MOVD R4, 208(R0)
+	MOVD 200(R0), R5
+	CMP R5, R4
+	BLT loop152
+end153:
+	MOVD 144(R0), R4
+	ADD $1, R4, R4
+	MOVD R4, 144(R0)
+	MOVD 136(R0), R5
 	CMP R5, R4
 	BLT loop1
 end2:

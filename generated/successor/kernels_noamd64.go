@@ -44,11 +44,11 @@ func linear64x64BiasVector1AVX2(frame *uint8, y *float32, bias *float32, height 
 	panic("BUG: linear64x64BiasVector1AVX2 is assembly")
 }
 
-func attention64Window2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func attention64Window2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, largest_ *float32, norm_ *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: attention64Window2DropoutVector1AVX512 is assembly")
 }
 
-func attention64Window2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func attention64Window2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, largest_ *float32, norm_ *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: attention64Window2DropoutVector1AVX2 is assembly")
 }
 
@@ -76,11 +76,11 @@ func linear64x64SourceBiasVector1AVX2(frame *uint8, y *float32, bias *float32, h
 	panic("BUG: linear64x64SourceBiasVector1AVX2 is assembly")
 }
 
-func attention64SourceWindow2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func attention64SourceWindow2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, largest_ *float32, norm_ *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: attention64SourceWindow2DropoutVector1AVX512 is assembly")
 }
 
-func attention64SourceWindow2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func attention64SourceWindow2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, largest_ *float32, norm_ *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: attention64SourceWindow2DropoutVector1AVX2 is assembly")
 }
 
@@ -220,11 +220,11 @@ func normGrad64DxDropout2Vector1AVX2(frame *uint8, x *float32, mean_rows *float3
 	panic("BUG: normGrad64DxDropout2Vector1AVX2 is assembly")
 }
 
-func attentionGrad64SourceWindow2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func attentionGrad64SourceWindow2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, largest_ *float32, norm *float32, norm_ *float32, dout *float32, v *float32, ds *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: attentionGrad64SourceWindow2DropoutVector1AVX512 is assembly")
 }
 
-func attentionGrad64SourceWindow2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func attentionGrad64SourceWindow2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, largest_ *float32, norm *float32, norm_ *float32, dout *float32, v *float32, ds *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: attentionGrad64SourceWindow2DropoutVector1AVX2 is assembly")
 }
 
@@ -260,11 +260,11 @@ func normGrad64DxDropout3Vector1AVX2(frame *uint8, x *float32, mean_rows *float3
 	panic("BUG: normGrad64DxDropout3Vector1AVX2 is assembly")
 }
 
-func attentionGrad64Window2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func attentionGrad64Window2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, largest_ *float32, norm *float32, norm_ *float32, dout *float32, v *float32, ds *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: attentionGrad64Window2DropoutVector1AVX512 is assembly")
 }
 
-func attentionGrad64Window2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func attentionGrad64Window2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, largest_ *float32, norm *float32, norm_ *float32, dout *float32, v *float32, ds *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: attentionGrad64Window2DropoutVector1AVX2 is assembly")
 }
 

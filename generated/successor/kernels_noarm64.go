@@ -24,7 +24,7 @@ func linear64x64BiasVector1NEON(frame *byte, y *float32, bias *float32, height i
 	panic("BUG: linear64x64BiasVector1NEON is assembly")
 }
 
-func attention64Window2DropoutVector1NEON(frame *byte, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T_ int, P_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func attention64Window2DropoutVector1NEON(frame *byte, q *float32, k *float32, p *float32, largest *float32, norm *float32, largest_ *float32, norm_ *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T_ int, P_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: attention64Window2DropoutVector1NEON is assembly")
 }
 
@@ -40,7 +40,7 @@ func linear64x64SourceBiasVector1NEON(frame *byte, y *float32, bias *float32, he
 	panic("BUG: linear64x64SourceBiasVector1NEON is assembly")
 }
 
-func attention64SourceWindow2DropoutVector1NEON(frame *byte, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T_ int, S_ int, P_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func attention64SourceWindow2DropoutVector1NEON(frame *byte, q *float32, k *float32, p *float32, largest *float32, norm *float32, largest_ *float32, norm_ *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T_ int, S_ int, P_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: attention64SourceWindow2DropoutVector1NEON is assembly")
 }
 
@@ -112,7 +112,7 @@ func normGrad64DxDropout2Vector1NEON(frame *byte, x *float32, mean_rows *float32
 	panic("BUG: normGrad64DxDropout2Vector1NEON is assembly")
 }
 
-func attentionGrad64SourceWindow2DropoutVector1NEON(frame *byte, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T_ int, S_ int, P_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func attentionGrad64SourceWindow2DropoutVector1NEON(frame *byte, q *float32, k *float32, p *float32, largest *float32, largest_ *float32, norm *float32, norm_ *float32, dout *float32, v *float32, ds *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T_ int, S_ int, P_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: attentionGrad64SourceWindow2DropoutVector1NEON is assembly")
 }
 
@@ -132,7 +132,7 @@ func normGrad64DxDropout3Vector1NEON(frame *byte, x *float32, mean_rows *float32
 	panic("BUG: normGrad64DxDropout3Vector1NEON is assembly")
 }
 
-func attentionGrad64Window2DropoutVector1NEON(frame *byte, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T_ int, P_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func attentionGrad64Window2DropoutVector1NEON(frame *byte, q *float32, k *float32, p *float32, largest *float32, largest_ *float32, norm *float32, norm_ *float32, dout *float32, v *float32, ds *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T_ int, P_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: attentionGrad64Window2DropoutVector1NEON is assembly")
 }
 

@@ -54,7 +54,7 @@ var model = program.Model{
 		MicroBatch: 32,
 		Precision:  "f32",
 		Report:     config.Report{Problems: 64},
-		RowFLOP:    862211.0,
+		RowFLOP:    861955.0,
 		Rows:       8,
 		Schedule:   "trapezoid",
 		Times:      1,

@@ -135,54 +135,58 @@ func layoutGradients(e *device.Env) device.Layout {
 
 // gradientsMemory is the memory of one launch of gradients; t0, t1, … are shared by values that do not live at the same time.
 type gradientsMemory struct {
-	pred           device.Array // i32[B, T]
-	loss           device.Array // f32[B, T]
-	source         device.Array // f32[B, S, 64]
-	x              device.Array // 3 x f32[B, T, 64]
-	dSource        device.Array // f32[B, S, 64]
-	dX             device.Array // 2 x f32[B, T, 64]
-	selfK          device.Array // 2 x f32[B, T, 64]
-	selfV          device.Array // 2 x f32[B, T, 64]
-	selfQ          device.Array // 2 x f32[B, T, 64]
-	selfAttention  device.Array // 2 x f32[B, T, 64]
-	selfSum        device.Array // 2 x f32[B, T, 64]
-	selfNorm       device.Array // 2 x f32[B, T, 64]
-	crossK         device.Array // 2 x f32[B, S, 64]
-	crossV         device.Array // 2 x f32[B, S, 64]
-	crossQ         device.Array // 2 x f32[B, T, 64]
-	crossAttention device.Array // 2 x f32[B, T, 64]
-	crossSum       device.Array // 2 x f32[B, T, 64]
-	crossNorm      device.Array // 2 x f32[B, T, 64]
-	ffnHidden      device.Array // 2 x f32[B, T, 256]
-	ffnSum         device.Array // 2 x f32[B, T, 64]
-	norm           device.Array // f32[B, T, 64]
-	logits         device.Array // f32[B, T, 17]
-	dLoss          device.Array // f32[B, T]
-	sourceTokens   device.Array // i32[B, S]
-	targetTokens   device.Array // i32[B, T]
-	labels         device.Array // i32[B, T]
-	t0             device.Array // f32[S, 64]
-	t1             device.Array // f32[T, 64]
-	t2             device.Array // f32[B, T, 17]
-	t3             device.Array // f32[B, T, 64]
-	t4             device.Array // f32[B, T, 1]
-	t5             device.Array // f32[B, T, 1]
-	t6             device.Array // f32[B, T, 64]
-	t7             device.Array // f32[B, T, 256]
-	t8             device.Array // f32[B, T, 64]
-	t9             device.Array // f32[B, T, 1]
-	t10            device.Array // f32[B, T, 1]
-	t11            device.Array // f32[B, T, 64]
-	t12            device.Array // f32[B, T, 64]
-	t13            device.Array // f32[B, T, 64]
-	t14            device.Array // f32[B, S, 64]
-	t15            device.Array // f32[B, S, 64]
-	t16            device.Array // f32[B, S, 64]
-	t17            device.Array // f32[B, T, 1]
-	t18            device.Array // f32[B, T, 1]
-	t19            device.Array // f32[B, T, 64]
-	t20            device.Array // f32[B, T, 64]
-	t21            device.Array // f32[B, T, 64]
+	pred                  device.Array // i32[B, T]
+	loss                  device.Array // f32[B, T]
+	source                device.Array // f32[B, S, 64]
+	x                     device.Array // 3 x f32[B, T, 64]
+	dSource               device.Array // f32[B, S, 64]
+	dX                    device.Array // 2 x f32[B, T, 64]
+	selfK                 device.Array // 2 x f32[B, T, 64]
+	selfV                 device.Array // 2 x f32[B, T, 64]
+	selfQ                 device.Array // 2 x f32[B, T, 64]
+	selfAttention         device.Array // 2 x f32[B, T, 64]
+	selfSum               device.Array // 2 x f32[B, T, 64]
+	selfNorm              device.Array // 2 x f32[B, T, 64]
+	crossK                device.Array // 2 x f32[B, S, 64]
+	crossV                device.Array // 2 x f32[B, S, 64]
+	crossQ                device.Array // 2 x f32[B, T, 64]
+	crossAttention        device.Array // 2 x f32[B, T, 64]
+	crossSum              device.Array // 2 x f32[B, T, 64]
+	crossNorm             device.Array // 2 x f32[B, T, 64]
+	ffnHidden             device.Array // 2 x f32[B, T, 256]
+	ffnSum                device.Array // 2 x f32[B, T, 64]
+	selfAttentionLargest  device.Array // 2 x f32[B, T, 4]
+	selfAttentionNorm     device.Array // 2 x f32[B, T, 4]
+	crossAttentionLargest device.Array // 2 x f32[B, T, 4]
+	crossAttentionNorm    device.Array // 2 x f32[B, T, 4]
+	norm                  device.Array // f32[B, T, 64]
+	logits                device.Array // f32[B, T, 17]
+	dLoss                 device.Array // f32[B, T]
+	sourceTokens          device.Array // i32[B, S]
+	targetTokens          device.Array // i32[B, T]
+	labels                device.Array // i32[B, T]
+	t0                    device.Array // f32[S, 64]
+	t1                    device.Array // f32[T, 64]
+	t2                    device.Array // f32[B, T, 17]
+	t3                    device.Array // f32[B, T, 64]
+	t4                    device.Array // f32[B, T, 1]
+	t5                    device.Array // f32[B, T, 1]
+	t6                    device.Array // f32[B, T, 64]
+	t7                    device.Array // f32[B, T, 256]
+	t8                    device.Array // f32[B, T, 64]
+	t9                    device.Array // f32[B, T, 1]
+	t10                   device.Array // f32[B, T, 1]
+	t11                   device.Array // f32[B, T, 64]
+	t12                   device.Array // f32[B, T, 64]
+	t13                   device.Array // f32[B, T, 64]
+	t14                   device.Array // f32[B, S, 64]
+	t15                   device.Array // f32[B, S, 64]
+	t16                   device.Array // f32[B, S, 64]
+	t17                   device.Array // f32[B, T, 1]
+	t18                   device.Array // f32[B, T, 1]
+	t19                   device.Array // f32[B, T, 64]
+	t20                   device.Array // f32[B, T, 64]
+	t21                   device.Array // f32[B, T, 64]
 }
 
 func newGradientsMemory(e *device.Env) (b gradientsMemory, m device.Allocator) {
@@ -206,6 +210,10 @@ func newGradientsMemory(e *device.Env) (b gradientsMemory, m device.Allocator) {
 	b.crossNorm = m.Floats(2, e.B*e.C*64)
 	b.ffnHidden = m.Floats(2, e.B*e.C*256)
 	b.ffnSum = m.Floats(2, e.B*e.C*64)
+	b.selfAttentionLargest = m.Floats(2, e.B*e.C*4)
+	b.selfAttentionNorm = m.Floats(2, e.B*e.C*4)
+	b.crossAttentionLargest = m.Floats(2, e.B*e.C*4)
+	b.crossAttentionNorm = m.Floats(2, e.B*e.C*4)
 	b.norm = m.Floats(1, e.B*e.C*64)
 	b.logits = m.Floats(1, e.B*e.C*17)
 	b.dLoss = m.Floats(1, e.B*e.C)
@@ -277,21 +285,21 @@ func gradientsEmbedTarget(q device.Queue, e *device.Env, b *gradientsMemory) {
 // gradientsDecoderLayer launches decoder_layer (line 34 of the spec).
 func gradientsDecoderLayer(q device.Queue, e *device.Env, b *gradientsMemory, l int) {
 	w := decoderGroup.At(l)
-	q.Launch(kLinear64x64Bias, e, b.x.At(l), w.Plus(decoderOffSelfKW), w.Plus(decoderOffSelfKB), b.selfK.At(l))                                                // self.k
-	q.Join(kLinear64x64Bias, e, b.x.At(l), w.Plus(decoderOffSelfVW), w.Plus(decoderOffSelfVB), b.selfV.At(l))                                                  // self.v
-	q.Join(kLinear64x64Bias, e, b.x.At(l), w.Plus(decoderOffSelfQW), w.Plus(decoderOffSelfQB), b.selfQ.At(l))                                                  // self.q
-	q.Launch(kAttention64Window2Dropout, e, b.selfQ.At(l), b.selfK.At(l), b.selfV.At(l), b.selfAttention.At(l))                                                // self.attention
-	q.Launch(kLinear64x64BiasDropoutAdd, e, b.selfAttention.At(l), w.Plus(decoderOffSelfOW), w.Plus(decoderOffSelfOB), b.x.At(l), b.selfSum.At(l))             // self.o, self.sum
-	q.Launch(kNorm64, e, b.selfSum.At(l), w.Plus(decoderOffSelfNormGamma), w.Plus(decoderOffSelfNormBeta), b.selfNorm.At(l))                                   // self.norm
-	q.Launch(kLinear64x64SourceBias, e, b.source.At(0), w.Plus(decoderOffCrossKW), w.Plus(decoderOffCrossKB), b.crossK.At(l))                                  // cross.k
-	q.Join(kLinear64x64SourceBias, e, b.source.At(0), w.Plus(decoderOffCrossVW), w.Plus(decoderOffCrossVB), b.crossV.At(l))                                    // cross.v
-	q.Launch(kLinear64x64Bias, e, b.selfNorm.At(l), w.Plus(decoderOffCrossQW), w.Plus(decoderOffCrossQB), b.crossQ.At(l))                                      // cross.q
-	q.Launch(kAttention64SourceWindow2Dropout, e, b.crossQ.At(l), b.crossK.At(l), b.crossV.At(l), b.crossAttention.At(l))                                      // cross.attention
-	q.Launch(kLinear64x64BiasDropoutAdd2, e, b.crossAttention.At(l), w.Plus(decoderOffCrossOW), w.Plus(decoderOffCrossOB), b.selfNorm.At(l), b.crossSum.At(l)) // cross.o, cross.sum
-	q.Launch(kNorm64, e, b.crossSum.At(l), w.Plus(decoderOffCrossNormGamma), w.Plus(decoderOffCrossNormBeta), b.crossNorm.At(l))                               // cross.norm
-	q.Launch(kLinear64x256BiasDropoutRelu, e, b.crossNorm.At(l), w.Plus(decoderOffFfnInW), w.Plus(decoderOffFfnInB), b.ffnHidden.At(l))                        // ffn.in, ffn.hidden
-	q.Launch(kLinear256x64BiasDropoutAdd, e, b.ffnHidden.At(l), w.Plus(decoderOffFfnOutW), w.Plus(decoderOffFfnOutB), b.crossNorm.At(l), b.ffnSum.At(l))       // ffn.out, ffn.sum
-	q.Launch(kNorm64, e, b.ffnSum.At(l), w.Plus(decoderOffFfnNormGamma), w.Plus(decoderOffFfnNormBeta), b.x.At(l+1))                                           // y
+	q.Launch(kLinear64x64Bias, e, b.x.At(l), w.Plus(decoderOffSelfKW), w.Plus(decoderOffSelfKB), b.selfK.At(l))                                                                      // self.k
+	q.Join(kLinear64x64Bias, e, b.x.At(l), w.Plus(decoderOffSelfVW), w.Plus(decoderOffSelfVB), b.selfV.At(l))                                                                        // self.v
+	q.Join(kLinear64x64Bias, e, b.x.At(l), w.Plus(decoderOffSelfQW), w.Plus(decoderOffSelfQB), b.selfQ.At(l))                                                                        // self.q
+	q.Launch(kAttention64Window2Dropout, e, b.selfQ.At(l), b.selfK.At(l), b.selfV.At(l), b.selfAttentionLargest.At(l), b.selfAttentionNorm.At(l), b.selfAttention.At(l))             // self.attention, self.attention.largest, self.attention.norm
+	q.Launch(kLinear64x64BiasDropoutAdd, e, b.selfAttention.At(l), w.Plus(decoderOffSelfOW), w.Plus(decoderOffSelfOB), b.x.At(l), b.selfSum.At(l))                                   // self.o, self.sum
+	q.Launch(kNorm64, e, b.selfSum.At(l), w.Plus(decoderOffSelfNormGamma), w.Plus(decoderOffSelfNormBeta), b.selfNorm.At(l))                                                         // self.norm
+	q.Launch(kLinear64x64SourceBias, e, b.source.At(0), w.Plus(decoderOffCrossKW), w.Plus(decoderOffCrossKB), b.crossK.At(l))                                                        // cross.k
+	q.Join(kLinear64x64SourceBias, e, b.source.At(0), w.Plus(decoderOffCrossVW), w.Plus(decoderOffCrossVB), b.crossV.At(l))                                                          // cross.v
+	q.Launch(kLinear64x64Bias, e, b.selfNorm.At(l), w.Plus(decoderOffCrossQW), w.Plus(decoderOffCrossQB), b.crossQ.At(l))                                                            // cross.q
+	q.Launch(kAttention64SourceWindow2Dropout, e, b.crossQ.At(l), b.crossK.At(l), b.crossV.At(l), b.crossAttentionLargest.At(l), b.crossAttentionNorm.At(l), b.crossAttention.At(l)) // cross.attention, cross.attention.largest, cross.attention.norm
+	q.Launch(kLinear64x64BiasDropoutAdd2, e, b.crossAttention.At(l), w.Plus(decoderOffCrossOW), w.Plus(decoderOffCrossOB), b.selfNorm.At(l), b.crossSum.At(l))                       // cross.o, cross.sum
+	q.Launch(kNorm64, e, b.crossSum.At(l), w.Plus(decoderOffCrossNormGamma), w.Plus(decoderOffCrossNormBeta), b.crossNorm.At(l))                                                     // cross.norm
+	q.Launch(kLinear64x256BiasDropoutRelu, e, b.crossNorm.At(l), w.Plus(decoderOffFfnInW), w.Plus(decoderOffFfnInB), b.ffnHidden.At(l))                                              // ffn.in, ffn.hidden
+	q.Launch(kLinear256x64BiasDropoutAdd, e, b.ffnHidden.At(l), w.Plus(decoderOffFfnOutW), w.Plus(decoderOffFfnOutB), b.crossNorm.At(l), b.ffnSum.At(l))                             // ffn.out, ffn.sum
+	q.Launch(kNorm64, e, b.ffnSum.At(l), w.Plus(decoderOffFfnNormGamma), w.Plus(decoderOffFfnNormBeta), b.x.At(l+1))                                                                 // y
 }
 
 // gradientsHead launches head (line 20 of the spec).
@@ -332,7 +340,7 @@ func gradientsDecoderLayerBack(q device.Queue, e *device.Env, b *gradientsMemory
 	q.Launch(kOuter64x256Acc, e, b.crossNorm.At(l), b.t7.At(0), dw.Plus(decoderOffFfnInW))                                                               // d.ffn.in.w
 	q.Launch(kNormGrad64DxDropout2, e, b.crossSum.At(l), w.Plus(decoderOffCrossNormGamma), b.t8.At(0), b.t3.At(0), b.t9.At(0), b.t10.At(0), b.t11.At(0)) // cross.norm.dx
 	q.Launch(kLinear64x64T, e, b.t11.At(0), w.Plus(decoderOffCrossOW), b.t12.At(0))
-	q.Launch(kAttentionGrad64SourceWindow2Dropout, e, b.crossQ.At(l), b.crossK.At(l), b.crossV.At(l), b.t12.At(0), b.t13.At(0), b.t14.At(0), b.t15.At(0)) // cross.attention.dq, cross.attention.dk, cross.attention.dv
+	q.Launch(kAttentionGrad64SourceWindow2Dropout, e, b.crossQ.At(l), b.crossK.At(l), b.crossV.At(l), b.t12.At(0), b.crossAttentionLargest.At(l), b.crossAttentionNorm.At(l), b.t13.At(0), b.t14.At(0), b.t15.At(0)) // cross.attention.dq, cross.attention.dk, cross.attention.dv
 	q.Launch(kLinear64x64TAdd, e, b.t13.At(0), w.Plus(decoderOffCrossQW), b.t3.At(0), b.t12.At(0))
 	q.Launch(kLinear64x64SourceT, e, b.t15.At(0), w.Plus(decoderOffCrossVW), b.t16.At(0))
 	q.Launch(kSum64SourceAcc, e, b.t15.At(0), dw.Plus(decoderOffCrossVB))                                                                                // d.cross.v.b
@@ -345,7 +353,7 @@ func gradientsDecoderLayerBack(q device.Queue, e *device.Env, b *gradientsMemory
 	q.Join(kSum64MulAcc, e, b.crossSum.At(l), b.t8.At(0), b.t9.At(0), b.t10.At(0), dw.Plus(decoderOffCrossNormGamma), dw.Plus(decoderOffCrossNormBeta))  // d.cross.norm.gamma, d.cross.norm.beta
 	q.Join(kSum64MulAcc, e, b.selfSum.At(l), b.t12.At(0), b.t17.At(0), b.t18.At(0), dw.Plus(decoderOffSelfNormGamma), dw.Plus(decoderOffSelfNormBeta))   // d.self.norm.gamma, d.self.norm.beta
 	q.Launch(kLinear64x64T, e, b.t19.At(0), w.Plus(decoderOffSelfOW), b.t8.At(0))
-	q.Launch(kAttentionGrad64Window2Dropout, e, b.selfQ.At(l), b.selfK.At(l), b.selfV.At(l), b.t8.At(0), b.t12.At(0), b.t20.At(0), b.t21.At(0)) // self.attention.dq, self.attention.dk, self.attention.dv
+	q.Launch(kAttentionGrad64Window2Dropout, e, b.selfQ.At(l), b.selfK.At(l), b.selfV.At(l), b.t8.At(0), b.selfAttentionLargest.At(l), b.selfAttentionNorm.At(l), b.t12.At(0), b.t20.At(0), b.t21.At(0)) // self.attention.dq, self.attention.dk, self.attention.dv
 	q.Launch(kLinear64x64TAdd, e, b.t12.At(0), w.Plus(decoderOffSelfQW), b.t3.At(0), b.t8.At(0))
 	q.Launch(kLinear64x64TAdd, e, b.t21.At(0), w.Plus(decoderOffSelfVW), b.t8.At(0), b.t3.At(0))
 	q.Launch(kSum64Acc, e, b.t6.At(0), dw.Plus(decoderOffFfnOutB))                                 // d.ffn.out.b
