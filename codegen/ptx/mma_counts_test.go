@@ -291,13 +291,13 @@ func TestMMARegisters(t *testing.T) {
 	for _, m := range inFormats() {
 		ks = append(ks, m.kernel(t))
 	}
-	twoBeside(t, "testdata/assembled_mma.txt", ks, 0)
+	twoBeside(t, "testdata/assembled_mma.txt", ks, nil)
 }
 
 // twoBeside has kernels with blocks of four warps assembled, where their PTX is not on a
 // committed list, and wants room for two blocks, with so many bytes of a thread spilled at
 // most.
-func twoBeside(t *testing.T, path string, ks []*kernel.Kernel, spilled int) {
+func twoBeside(t *testing.T, path string, ks []*kernel.Kernel, spilled map[string]int) {
 	t.Helper()
 	list := ptxtest.ReadAssembled(t, path, irtest.Updating())
 	t.Run("assembled", func(t *testing.T) {
@@ -310,7 +310,7 @@ func twoBeside(t *testing.T, path string, ks []*kernel.Kernel, spilled int) {
 				}
 				for _, k := range ks {
 					const file, blocks = 65536, 2 // registers of a multiprocessor
-					if u := usage[k.Name]; max(u.SpillStores, u.SpillLoads, u.Stack) > spilled || blocks*128*padded(u.Registers, 8) > file || u.Shared > 48<<10 {
+					if u := usage[k.Name]; max(u.SpillStores, u.SpillLoads, u.Stack) > spilled[k.Name] || blocks*128*padded(u.Registers, 8) > file || u.Shared > 48<<10 {
 						t.Errorf("%s: %+v", k.Name, u)
 					}
 				}
