@@ -107,7 +107,7 @@ func TestMPIRefuses(t *testing.T) {
 	if err == nil || !strings.Contains(string(out), "start at most one rank for each core") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if n := strings.Count(string(out), "start as many"); n != 1 {
+	if n := strings.Count(string(out), "start at most one rank"); n != 1 {
 		t.Errorf("said %d times:\n%s", n, out)
 	}
 	cmd = l.Command(2, os.Args[0], "train", "--ranks", "none", "--out", dir, "--steps", "2000")
