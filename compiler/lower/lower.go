@@ -81,6 +81,9 @@ func dims(g *opt.Group) string {
 			}
 		}
 	}
+	if len(shape) == 0 && len(g.Anchors) > 0 {
+		return "_1" // a machine has a kernel sum of its own
+	}
 	text, sep := "", "_"
 	for _, d := range shape {
 		if d.Sym == "" {

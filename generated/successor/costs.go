@@ -971,7 +971,7 @@ func segmentSumMulCost(env *device.Env) cpu.Cost {
 	}
 }
 
-func sumCost(env *device.Env) cpu.Cost {
+func sum1Cost(env *device.Env) cpu.Cost {
 	N := env.N
 	flops := 0
 	for r := range ((N+1023)/1024 + 1023) / 1024 {

@@ -653,7 +653,7 @@ var gpu = cuda.Program{
 			Blocks: func(_ *device.Env) int {
 				return 1
 			},
-			Name:    "sum",
+			Name:    "sum_1",
 			Scalars: []string{"N"},
 			Threads: 256,
 		},

@@ -396,11 +396,11 @@ var kernels = []cpu.Kernel{
 		Cost: segmentSumMulCost,
 	},
 	{
-		Name: "sum",
+		Name: "sum_1",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			sum(worker, env, worker.F32(args[0]), worker.F32(args[1]))
+			sum1(worker, env, worker.F32(args[0]), worker.F32(args[1]))
 		},
-		Cost: sumCost,
+		Cost: sum1Cost,
 	},
 	{
 		Name: "map_mul_add_add",
@@ -3032,9 +3032,9 @@ func segmentSumMul(worker *cpu.Worker, env *device.Env, x, y []float32) {
 	}
 }
 
-// sum is a kernel of the row family (specs/successor.arith:48):
+// sum1 is a kernel of the row family (specs/successor.arith:48):
 // y[] from x[(N + 1023) / 1024].
-func sum(worker *cpu.Worker, env *device.Env, x, y []float32) {
+func sum1(worker *cpu.Worker, env *device.Env, x, y []float32) {
 	N := env.N
 	isa := worker.ISA()
 	x, y = x[:(N+1023)/1024], y[:1]
@@ -3043,11 +3043,11 @@ func sum(worker *cpu.Worker, env *device.Env, x, y []float32) {
 	}
 	switch isa {
 	case cpu.AVX512:
-		sumVector1AVX512(worker.Frame(), &x[0], &y[0], N)
+		sum1Vector1AVX512(worker.Frame(), &x[0], &y[0], N)
 	case cpu.AVX2:
-		sumVector1AVX2(worker.Frame(), &x[0], &y[0], N)
+		sum1Vector1AVX2(worker.Frame(), &x[0], &y[0], N)
 	case cpu.NEON:
-		sumVector1NEON(worker.Frame(), &x[0], &y[0], N)
+		sum1Vector1NEON(worker.Frame(), &x[0], &y[0], N)
 	default:
 		total := float32(0)
 		for r := range ((N+1023)/1024 + 1023) / 1024 {

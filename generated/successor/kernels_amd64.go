@@ -462,15 +462,15 @@ func segmentSumMulVector1AVX512(frame *uint8, x *float32, y *float32, r_from int
 //go:noescape
 func segmentSumMulVector1AVX2(frame *uint8, x *float32, y *float32, r_from int, r_to int, N int)
 
-// sumVector1AVX512 sumVector1 is a part of kernel sum.
+// sum1Vector1AVX512 sum1Vector1 is a part of kernel sum1.
 //
 //go:noescape
-func sumVector1AVX512(frame *uint8, x *float32, y *float32, N int)
+func sum1Vector1AVX512(frame *uint8, x *float32, y *float32, N int)
 
-// sumVector1AVX2 sumVector1 is a part of kernel sum.
+// sum1Vector1AVX2 sum1Vector1 is a part of kernel sum1.
 //
 //go:noescape
-func sumVector1AVX2(frame *uint8, x *float32, y *float32, N int)
+func sum1Vector1AVX2(frame *uint8, x *float32, y *float32, N int)
 
 // mapMulAddAddVector1AVX512 mapMulAddAddVector1 is a part of kernel mapMulAddAdd.
 //

@@ -34292,8 +34292,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func sumVector1AVX512(frame *uint8, x *float32, y *float32, N int)
-TEXT ·sumVector1AVX512(SB), NOSPLIT, $0-32
+// func sum1Vector1AVX512(frame *uint8, x *float32, y *float32, N int)
+TEXT ·sum1Vector1AVX512(SB), NOSPLIT, $0-32
 	MOVQ         frame+0(FP), DI
 	MOVQ         N+24(FP), AX
 	MOVQ         AX, (DI)
@@ -34498,8 +34498,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func sumVector1AVX2(frame *uint8, x *float32, y *float32, N int)
-TEXT ·sumVector1AVX2(SB), NOSPLIT, $0-32
+// func sum1Vector1AVX2(frame *uint8, x *float32, y *float32, N int)
+TEXT ·sum1Vector1AVX2(SB), NOSPLIT, $0-32
 	MOVQ         frame+0(FP), DI
 	MOVQ         N+24(FP), AX
 	MOVQ         AX, (DI)

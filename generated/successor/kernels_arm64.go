@@ -234,10 +234,10 @@ func attention64Window22Vector1NEON(frame *byte, q *float32, k *float32, p *floa
 //go:noescape
 func segmentSumMulVector1NEON(frame *byte, x *float32, y *float32, r_from int, r_to int, N_ int)
 
-// sumVector1NEON sumVector1 is a part of kernel sum.
+// sum1Vector1NEON sum1Vector1 is a part of kernel sum1.
 //
 //go:noescape
-func sumVector1NEON(frame *byte, x *float32, y *float32, N_ int)
+func sum1Vector1NEON(frame *byte, x *float32, y *float32, N_ int)
 
 // mapMulAddAddVector1NEON mapMulAddAddVector1 is a part of kernel mapMulAddAdd.
 //

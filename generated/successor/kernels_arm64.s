@@ -29881,8 +29881,8 @@ end5:
 end2:
 	RET
 
-// func sumVector1NEON(frame *byte, x *float32, y *float32, N_ int)
-TEXT ·sumVector1NEON(SB), NOSPLIT, $0-32
+// func sum1Vector1NEON(frame *byte, x *float32, y *float32, N_ int)
+TEXT ·sum1Vector1NEON(SB), NOSPLIT, $0-32
 	MOVD frame+0(FP), R0
 	MOVD $vectorConstants<>+0(SB), R12
 	MOVD N_+24(FP), R4

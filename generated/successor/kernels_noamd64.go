@@ -372,12 +372,12 @@ func segmentSumMulVector1AVX2(frame *uint8, x *float32, y *float32, r_from int, 
 	panic("BUG: segmentSumMulVector1AVX2 is assembly")
 }
 
-func sumVector1AVX512(frame *uint8, x *float32, y *float32, N int) {
-	panic("BUG: sumVector1AVX512 is assembly")
+func sum1Vector1AVX512(frame *uint8, x *float32, y *float32, N int) {
+	panic("BUG: sum1Vector1AVX512 is assembly")
 }
 
-func sumVector1AVX2(frame *uint8, x *float32, y *float32, N int) {
-	panic("BUG: sumVector1AVX2 is assembly")
+func sum1Vector1AVX2(frame *uint8, x *float32, y *float32, N int) {
+	panic("BUG: sum1Vector1AVX2 is assembly")
 }
 
 func mapMulAddAddVector1AVX512(frame *uint8, x_2 *float32, x2 *float32, x_3 *float32, x3 *float32, x *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32, bound float32) {

@@ -188,8 +188,8 @@ func segmentSumMulVector1NEON(frame *byte, x *float32, y *float32, r_from int, r
 	panic("BUG: segmentSumMulVector1NEON is assembly")
 }
 
-func sumVector1NEON(frame *byte, x *float32, y *float32, N_ int) {
-	panic("BUG: sumVector1NEON is assembly")
+func sum1Vector1NEON(frame *byte, x *float32, y *float32, N_ int) {
+	panic("BUG: sum1Vector1NEON is assembly")
 }
 
 func mapMulAddAddVector1NEON(frame *byte, x_2 *float32, x2 *float32, x_3 *float32, x3 *float32, x *float32, x4 *float32, r_from int, r_to int, N_ int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32, bound float32) {

@@ -61,7 +61,7 @@ const (
 	kAppend64
 	kAttention64Window22
 	kSegmentSumMul
-	kSum
+	kSum1
 	kMapMulAddAdd
 )
 
@@ -645,7 +645,7 @@ func newSumSquaresMemory(e *device.Env) (b sumSquaresMemory, m device.Allocator)
 func sumSquares(q device.Queue, e *device.Env) {
 	b, _ := newSumSquaresMemory(e)
 	q.Launch(kSegmentSumMul, e, device.Ref{Space: device.Grads, Off: e.P}, b.t0.At(0))
-	q.Launch(kSum, e, b.t0.At(0), b.sum.At(0)) // sum
+	q.Launch(kSum1, e, b.t0.At(0), b.sum.At(0)) // sum
 }
 
 // update launches update (line 48 of the spec).

@@ -193,13 +193,17 @@ static void move(const op *o) {
 	if (!strcmp(name, "sum")) tree(o, 4 * word(o, 16), word(o, 20));
 	int clear = !strcmp(name, "clear"), add = !strcmp(name, "add");
 	if (!clear && !add && strcmp(name, "copy")) return;
-	uint32_t n = word(o, clear ? 16 : 32);
-	for (uint32_t y = 0; y < o->dims[1]; y++) {
-		float *dst = floats(o, 0, y, n), *src = clear ? dst : floats(o, 16, y, n);
-		if (!dst || !src) return;
-		if (clear) memset(dst, 0, 4ull * n);
-		else if (!add) memmove(dst, src, 4ull * n);
-		else for (uint32_t i = 0; i < n; i++) dst[i] += src[i];
+	int bytes = clear ? 24 : 40; // of a set of a clear or a copy
+	for (uint32_t z = 0; z < o->dims[2]; z++) {
+		int at = z * bytes;
+		uint32_t n = word(o, at + bytes - 8), replicas = add ? o->dims[1] : word(o, at + bytes - 4);
+		for (uint32_t y = 0; y < replicas; y++) {
+			float *dst = floats(o, at, y, n), *src = clear ? dst : floats(o, at + 16, y, n);
+			if (!dst || !src) return;
+			if (clear) memset(dst, 0, 4ull * n);
+			else if (!add) memmove(dst, src, 4ull * n);
+			else for (uint32_t i = 0; i < n; i++) dst[i] += src[i];
+		}
 	}
 }
 
