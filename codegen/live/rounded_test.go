@@ -19,7 +19,7 @@ func TestRoundedParameters(t *testing.T) {
 	for _, set := range full.Some([][]string{
 		{"train.optimizer=muon", "train.average=ema()", "train.grokfast=ema()"},
 		{"train.optimizer=adamw", "train.average=ema()"},
-		{"train.optimizer=lion", "train.average=ema()", "model.decoder.layers=2", "train.chunk=1"},
+		{"train.optimizer=lion", "train.average=ema()", "model.decoder.layers=2", "train.chunk=1", "train.microbatch=1"},
 	}, 1) {
 		m, err := live.New(compile(t, "tiny", append(set, "train.precision=bf16", "train.batch=3")))
 		if err != nil {
