@@ -13,13 +13,12 @@ import (
 )
 
 const (
-	// keysAtOnce are the keys of which a warp has scores in registers: as many as there
-	// are partial sums of a row with four elements each, so that more keys come to the
-	// same ones.
+	// keysAtOnce is how many keys a warp holds scores for in registers: four for each partial
+	// sum of a row. Key n + keysAtOnce adds to the same partial sum as key n.
 	keysAtOnce = 128
-	fourKeys   = keysAtOnce / fragmentRows // groups of 16 keys, of which a lane has four side by side
+	fourKeys   = keysAtOnce / fragmentRows // groups of 16 keys; a lane has four adjacent ones
 
-	columnsAtOnce = 64 // of a warp's rows that are in registers while they are multiplied
+	columnsAtOnce = 64 // of a warp's rows, in registers during a product
 
 	halves = 2 // rows of a lane: g and g + 8
 
@@ -40,28 +39,28 @@ func attentionPieces(k *kernel.Kernel, _ kernel.Geometry) string {
 
 func (a *attention) warps() int { return a.scores.MostRows / fragmentRows }
 
-// An attend prints an attention. Lane 4g + t of a warp has of rows g and g + 8 the keys
-// from 16 m + 4t to 16 m + 4t + 3: rows of keys and values change places within 16, so that
-// these are its columns in two accumulators side by side.
+// An attend prints an attention. Lane 4g + t of a warp has keys 16 m + 4t to 16 m + 4t + 3 of
+// rows g and g + 8. Rows of keys and values are permuted within 16, so that these keys are the
+// lane's columns in two adjacent accumulators.
 type attend struct {
 	*printer
 	*attention
 	width        int               // of a head
 	many         int               // keys at once: keysAtOnce, or half of them
-	from, to     int               // of their groups of 16: those whose arrays are computed together
+	from, to     int               // of their groups of 16, computed together
 	height, size asm.Value         // queries and keys of a cell
-	open         asm.Value         // keys that those of a warp may see
-	row          [halves]asm.Value // of the cell, those of a lane
-	inside       [halves]asm.Value // the last ones for those beyond the cell's
-	key          asm.Value         // of a lane, of the first four
-	even         asm.Value         // whether t is
+	open         asm.Value         // how many keys the warp's queries may see
+	row          [halves]asm.Value // of the cell, by row of a lane
+	inside       [halves]asm.Value // row, at most the cell's last
+	key          asm.Value         // first key of a lane
+	even         asm.Value         // whether t is even
 	q, k, v      swizzled
 	left         factor                       // queries of the warp
 	right, below factor                       // keys and values
-	parts        map[string]accumulators      // scores, and other arrays by query and key, of 16 rows and as many keys
+	parts        map[string]accumulators      // scores and other arrays by query and key, with 16 rows
 	wanted       map[string]bool              // arrays that are computed; nil: all
-	known        [halves]map[string]asm.Value // what is known of rows
-	meanings     map[string]*expr.Expr        // of the names of lets
+	known        [halves]map[string]asm.Value // values of rows
+	meanings     map[string]*expr.Expr        // values of lets
 	buffers      map[string]bool              // of the kernel
 }
 
@@ -93,7 +92,7 @@ func (p *printer) attentions(k *kernel.Kernel) (cells, error) {
 	}}, nil
 }
 
-// newAttend is for warps whose rows begin at one within the cell.
+// newAttend returns an attend for a warp whose rows begin at first within the cell.
 func (p *printer) newAttend(k *kernel.Kernel, m *attention, first asm.Value) *attend {
 	f := p.f
 	a := &attend{printer: p, attention: m, width: int(m.scores.Axes[2].Size.I), parts: map[string]accumulators{}, meanings: meanings(m.lets), buffers: arrays(k)}
@@ -106,10 +105,10 @@ func (p *printer) newAttend(k *kernel.Kernel, m *attention, first asm.Value) *at
 	return a
 }
 
-// has says how many keys are in shared memory at once.
+// has sets how many keys are in shared memory at once.
 func (a *attend) has(keys int) { a.many, a.from, a.to = keys, 0, keys/fragmentRows }
 
-// inHalves does something for one half of the groups, and then for the other.
+// inHalves calls do for the first half of the groups, then for the second.
 func (a *attend) inHalves(do func()) {
 	from, to := a.from, a.to
 	middle := (from + to) / 2
@@ -120,7 +119,7 @@ func (a *attend) inHalves(do func()) {
 	a.from = from
 }
 
-// openTo are the keys that a warp's queries may see, from one on.
+// openTo returns how many keys a warp's queries, from row from on, may see.
 func (a *attend) openTo(k *kernel.Kernel, from asm.Value) asm.Value {
 	if c, ok := flat.AttentionCells(k); ok {
 		return a.openFrom(a.lets, c.First, c.Height, from)
@@ -128,8 +127,8 @@ func (a *attend) openTo(k *kernel.Kernel, from asm.Value) asm.Value {
 	return a.choose(a.f.Do("setp.lt.s32", from, a.height), a.size, asm.Int(0))
 }
 
-// openFrom does so given the lets that say which queries there are: these keys are those of a
-// cell that is as small, where cells of any size have keys from the same one on.
+// openFrom does the same, given the lets that say which queries there are. It counts the keys
+// as if the queries formed a cell: cells of any size start at the same key.
 func (a *attend) openFrom(lets []*kernel.Let, first, height *kernel.Let, from asm.Value) asm.Value {
 	f, vars := a.f, maps.Clone(a.vars)
 	left := f.Do("sub.s32", a.height, from)
@@ -143,8 +142,8 @@ func (a *attend) openFrom(lets []*kernel.Let, first, height *kernel.Let, from as
 	return a.choose(f.Do("setp.lt.s32", asm.Int(0), left), n, asm.Int(0))
 }
 
-// shared makes room for some rows of a head, and others behind them: in one array, so that
-// what a lane reads of one is so many bytes from what it reads of another.
+// shared allocates a matrix of a head's width for each number of rows. All lie in one array,
+// so that a lane's addresses in two matrices differ by a constant.
 func (a *attend) shared(rows ...int) (all []swizzled) {
 	row, bytes := a.width*narrowBytes, 0
 	for _, n := range rows {
@@ -160,7 +159,7 @@ func (a *attend) shared(rows ...int) (all []swizzled) {
 	return all
 }
 
-// apart says whether there is room for keys and values at a time.
+// apart says whether keys and values fit into shared memory together.
 func (a *attend) apart() bool {
 	return (2*keysAtOnce+a.MostRows())*a.width*narrowBytes <= mostStatic
 }
@@ -173,18 +172,18 @@ func (a *attend) cell() {
 		a.inside[h] = f.Do("min.s32", a.row[h], last)
 		a.known[h] = map[string]asm.Value{}
 	}
-	f.Barrier() // all have read what the cell before has left
+	f.Barrier() // all threads have read the previous cell's factors
 	a.copy(a.q, a.queries(), a.MostRows(), asm.Int(0), a.height, false)
 	few := f.Do("setp.le.s32", a.size, asm.Int(keysAtOnce))
 	f.If(few, a.once)
 	f.If(f.Do("not.pred", few), a.often)
 }
 
-// MostRows is how many rows a cell has at most.
+// MostRows is the most rows of a cell.
 func (a *attention) MostRows() int { return a.scores.MostRows }
 
-// copy begins to copy some rows of a head, of which so many are left, 0 for others. Rows
-// that are to be fours change places within 16: row 8 j + 2 n + i has what is 4 n + 2 j + i.
+// copy begins to copy rows of a head from first on. Rows from left on are 0. With fours, rows
+// are permuted within 16: row 4 n + 2 j + i goes to row 8 j + 2 n + i.
 func (a *attend) copy(to swizzled, from flat.Operand, rows int, first, left asm.Value, fours bool) {
 	f, units := a.f, a.width/unitWide
 	together := a.group.threads / units // rows
@@ -210,19 +209,19 @@ func (a *attend) copy(to swizzled, from flat.Operand, rows int, first, left asm.
 	}
 }
 
-// arrive waits until all copies are there, of all threads.
+// arrive ends a group of copies and waits for the copies of all threads.
 func (a *attend) arrive() {
 	a.f.CommitCopies()
 	a.settle()
 }
 
-// settle does so where the last copies are a group.
+// settle waits for the groups of copies of all threads.
 func (a *attend) settle() {
 	a.f.WaitCopies(0)
 	a.f.Barrier()
 }
 
-// once is a cell whose scores all lie in registers.
+// once computes a cell whose scores all fit into registers.
 func (a *attend) once() {
 	zero := asm.Int(0)
 	a.bring(zero, a.size, true)
@@ -237,7 +236,7 @@ func (a *attend) once() {
 	a.results(o)
 }
 
-// often is one of more keys: scores are computed again for each reduction over them.
+// often computes a cell with more keys: each reduction over keys computes the scores again.
 func (a *attend) often() {
 	a.reduceAgain(func(do func(first asm.Value)) { a.blocks(do, false) })
 	o := a.zeros(fragmentRows, a.width)
@@ -251,9 +250,9 @@ func (a *attend) often() {
 	a.results(o)
 }
 
-// reduceOnce computes what follows up to the last reduction where all scores are in
-// registers, and returns where the rest begins. Elements computes the statements from one
-// up to another for four keys.
+// reduceOnce computes the statements that follow, up to the last reduction over keys, where
+// all scores are in registers. It returns the index of the next statement. Elements computes
+// statements [from, to) for four keys.
 func (a *attend) reduceOnce(elements func(from, to, m int, key asm.Value)) (from int) {
 	a.scalars(0)
 	for i, s := range a.follow {
@@ -271,8 +270,8 @@ func (a *attend) reduceOnce(elements func(from, to, m int, key asm.Value)) (from
 	return from
 }
 
-// reduceAgain does so where they are not: all that a reduction needs is computed again
-// for it, part by part of the keys.
+// reduceAgain computes reductions where scores are not in registers: each reduction computes
+// its operands again, by parts of the keys.
 func (a *attend) reduceAgain(parts func(do func(first asm.Value))) {
 	a.scalars(0)
 	for i, s := range a.follow {
@@ -293,7 +292,7 @@ func (a *attend) reduceAgain(parts func(do func(first asm.Value))) {
 	}
 }
 
-// wantedBy are the arrays and random words that a reduction is computed with.
+// wantedBy returns the arrays and random words that a reduction needs.
 func (a *attend) wantedBy(reduction int) map[string]bool {
 	wanted := map[string]bool{}
 	want := func(s kernel.Stmt) {
@@ -313,8 +312,7 @@ func (a *attend) wantedBy(reduction int) map[string]bool {
 // wants says whether an array, or random words, are computed.
 func (a *attend) wants(name string) bool { return a.wanted == nil || a.wanted[name] }
 
-// blocks does something with the scores of as many keys as there is room for, and then
-// the next.
+// blocks computes the scores of keysAtOnce keys at a time, and calls do with the first key.
 func (a *attend) blocks(do func(first asm.Value), values bool) {
 	a.count(asm.Int(0), a.size, asm.Int(keysAtOnce), func(first asm.Value) {
 		left := a.f.Do("sub.s32", a.size, first)
@@ -327,8 +325,8 @@ func (a *attend) blocks(do func(first asm.Value), values bool) {
 	})
 }
 
-// bring computes the scores of some keys, and begins to copy their values: at once, or
-// where all have read the keys.
+// bring computes the scores of a block of keys. With values, it also begins to copy their
+// values: at once if both fit, otherwise after all threads have read the keys.
 func (a *attend) bring(first, left asm.Value, values bool) {
 	f, wait := a.f, 0
 	a.copy(a.k, a.keys(), keysAtOnce, first, left, true)
@@ -350,8 +348,8 @@ func (a *attend) bring(first, left asm.Value, values bool) {
 	}
 }
 
-// groups does something for each 16 keys from a first one on that the warp's queries may
-// see. Weights of others are 0, which change no sum.
+// groups calls do for each group of 16 keys, from first on, that the warp's queries may see.
+// The weights of other keys are 0, which changes no sum.
 func (a *attend) groups(first asm.Value, do func(m int, key asm.Value)) {
 	f := a.f
 	for m := a.from; m < a.to; m++ {
@@ -363,7 +361,7 @@ func (a *attend) groups(first asm.Value, do func(m int, key asm.Value)) {
 // multiply computes the scores.
 func (a *attend) multiply(first asm.Value) { a.product(a.scores.Dst.Name, a.left, a.right, first) }
 
-// product computes an array: the products of the warp's rows and of keys from one on.
+// product computes an array: the products of the warp's rows with keys from first on.
 func (a *attend) product(name string, rows, keys factor, first asm.Value) {
 	p := a.zeros(fragmentRows, a.many)
 	a.parts[name] = p
@@ -381,13 +379,13 @@ func (a *attend) product(name string, rows, keys factor, first asm.Value) {
 	}
 }
 
-// four are elements of an array that a lane has of a row, of four keys.
+// four returns a lane's elements of an array: row h, the four keys of group m.
 func (a *attend) four(name string, h, m int) []asm.Value {
 	x, y := a.parts[name][0][2*m], a.parts[name][0][2*m+1]
 	return []asm.Value{x[2*h], x[2*h+1], y[2*h], y[2*h+1]}
 }
 
-// fourOfAll are those of all arrays.
+// fourOfAll returns four of each array.
 func (a *attend) fourOfAll(h, m int) map[string][]asm.Value {
 	all := map[string][]asm.Value{}
 	for name := range a.parts {
@@ -396,7 +394,7 @@ func (a *attend) fourOfAll(h, m int) map[string][]asm.Value {
 	return all
 }
 
-// enter makes a row of a lane the one that statements are about.
+// enter sets the variables to row h of a lane.
 func (a *attend) enter(h int) {
 	a.vars[rowVar] = a.inside[h]
 	for name, v := range a.known[h] {
@@ -404,8 +402,7 @@ func (a *attend) enter(h int) {
 	}
 }
 
-// scalars computes what statements from one on say of whole rows, up to the next
-// reduction.
+// scalars computes the values of whole rows, from a statement to the next reduction over keys.
 func (a *attend) scalars(from int) {
 	for _, s := range a.follow[from:] {
 		switch s := s.(type) {
@@ -429,8 +426,8 @@ func (a *attend) overKeys(s kernel.Stmt) (r *kernel.Reduce, ok bool) {
 	return r, ok && !a.ofHead(r, a.buffers)
 }
 
-// along computes a reduction over the width of a head: a lane takes of a row the columns that
-// it would take of keys.
+// along computes a reduction over the width of a head. A lane takes the columns of a row that
+// it would take as keys.
 func (a *attend) along(r *kernel.Reduce) {
 	sums, op := a.sums(r), reductions[r.Op].op
 	for h := range halves {
@@ -445,8 +442,8 @@ func (a *attend) along(r *kernel.Reduce) {
 	a.combine(r, sums)
 }
 
-// beside computes an expression for four columns. Elements of buffers are loaded together where
-// what lets stand for shows that they lie side by side.
+// beside computes an expression for four adjacent columns. Elements are loaded together if
+// the values of lets show that they are adjacent and aligned.
 func (a *attend) beside(value *expr.Expr, name string, first asm.Value) []asm.Value {
 	value = a.own(value)
 	loaded := map[*expr.Expr][]asm.Value{}
@@ -459,8 +456,7 @@ func (a *attend) beside(value *expr.Expr, name string, first asm.Value) []asm.Va
 	return a.across(value, name, first, 4, loaded)
 }
 
-// elements computes the statements by element from one up to another, for four keys of
-// each row of a lane.
+// elements computes the elementwise statements of [from, to) for four keys of each row of a lane.
 func (a *attend) elements(from, to, m int, key asm.Value) {
 	for h := range halves {
 		a.enter(h)
@@ -490,8 +486,8 @@ func (a *attend) elements(from, to, m int, key asm.Value) {
 	}
 }
 
-// each4 computes an expression for four keys. Where it reads memory the last key stands
-// in for those that do not exist.
+// each4 computes an expression for four keys. Where it reads memory, the last key stands in
+// for keys that do not exist.
 func (a *attend) each4(value *expr.Expr, name string, key asm.Value, given map[string][]asm.Value) []asm.Value {
 	value = a.own(value)
 	last := a.f.Do("add.s32", a.size, asm.Int(-1))
@@ -515,7 +511,7 @@ func (a *attend) each4(value *expr.Expr, name string, key asm.Value, given map[s
 	return vs
 }
 
-// sums are the partial values of a reduction: of each row of a lane, by 16 keys.
+// sums returns the initial partial values of a reduction, by row of a lane and group of keys.
 func (a *attend) sums(r *kernel.Reduce) [halves][]asm.Value {
 	var all [halves][]asm.Value
 	for h := range halves {
@@ -526,7 +522,7 @@ func (a *attend) sums(r *kernel.Reduce) [halves][]asm.Value {
 	return all
 }
 
-// partial adds four keys to their partial values.
+// partial combines four keys into the partial value of their group.
 func (a *attend) partial(r *kernel.Reduce, sums [halves][]asm.Value, m int, key asm.Value) {
 	f, op := a.f, reductions[r.Op]
 	for h := range halves {
@@ -538,8 +534,8 @@ func (a *attend) partial(r *kernel.Reduce, sums [halves][]asm.Value, m int, key 
 	}
 }
 
-// swap brings the partial values of the next keys to the front, behind the last of the keys at
-// once, where they have half of these values.
+// swap exchanges the halves of the partial values after the last group, if the keys at once
+// use only the first half.
 func (a *attend) swap(sums [halves][]asm.Value) {
 	n := a.many / fragmentRows
 	if a.to < n {
@@ -554,7 +550,7 @@ func (a *attend) swap(sums [halves][]asm.Value) {
 	}
 }
 
-// combine combines partial values as kernel.Reduce says: 32 of them, of which those of a
+// combine combines the 32 partial values of a row as kernel.Reduce says. Partial values of a
 // lane are four apart.
 func (a *attend) combine(r *kernel.Reduce, sums [halves][]asm.Value) {
 	f, op := a.f, reductions[r.Op].op
@@ -576,7 +572,7 @@ func (a *attend) values16(o accumulators, m int, key asm.Value) {
 	a.rounded16(o, a.scores.Dst.Name, a.below, m, key)
 }
 
-// rounded16 adds the products of an array's elements of 16 keys, rounded, and rows of keys.
+// rounded16 rounds an array's elements for 16 keys and adds their products with rows of below.
 func (a *attend) rounded16(o accumulators, name string, below factor, m int, key asm.Value) {
 	f, p := a.f, a.parts[name]
 	for h := range halves {
@@ -592,8 +588,8 @@ func (a *attend) rounded16(o accumulators, name string, below factor, m int, key
 	}
 }
 
-// addClosed adds to sums over keys what those give that were left out behind the open ones: 0,
-// which makes 0 of the -0 that an underflow leaves.
+// addClosed adds to sums over keys the products of the keys that groups left out. These are 0,
+// which turns the -0 that an underflow leaves into 0.
 func (a *attend) addClosed(sums ...accumulators) {
 	f := a.f
 	whole := f.Do("and.b32", f.Do("add.s32", a.open, asm.Int(fragmentRows-1)), asm.Int(-fragmentRows))
@@ -603,7 +599,7 @@ func (a *attend) addClosed(sums ...accumulators) {
 	}
 }
 
-// results writes what becomes of the last product, and what is left of each row.
+// results writes the last product after its epilogue, and the leaves of each row.
 func (a *attend) results(o accumulators) {
 	a.write(o, a.values, a.out, a.row, a.height)
 	if len(a.leaves) == 0 {

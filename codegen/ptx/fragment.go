@@ -7,27 +7,26 @@ import (
 	"github.com/arithlang/mlc/codegen/ptx/asm"
 )
 
-// Fragments are the matrices that a warp's tensor core multiplies, by lane: lane 4g + t
-// has of an accumulator, 16 rows x 8 columns of floats, columns 2t and 2t+1 of rows g
-// and g + 8 (4 registers), and of factors words along k: pairs of 16-bit elements, or one
-// of 32 bits. Which words is in the PTX manual, 9.7.14.5; ldmatrix brings them from shared
-// memory, or loads of words.
+// Fragments are the matrices that a warp's tensor core multiplies. An accumulator is 16 rows x
+// 8 columns of floats; lane 4g + t has columns 2t and 2t+1 of rows g and g + 8 (4 registers).
+// A lane has words of factors along k: pairs of 16-bit elements, or single 32-bit elements. The
+// PTX manual, 9.7.14.5, says which. ldmatrix or word loads read them from shared memory.
 
 const (
 	unitBytes = 16
-	bankUnits = 8 // units that all banks serve at a time
+	bankUnits = 8 // units that span all banks
 
 	fragmentRows  = 16 // of an accumulator, and of the left factor
 	fragmentCols  = 8
-	fragmentUnits = 2 // along k that an instruction multiplies
+	fragmentUnits = 2 // along k, of an instruction
 
 	wordBytes    = 4                       // of an element of F32
-	narrowBytes  = 2                       // of one of BF16
+	narrowBytes  = 2                       // of an element of BF16
 	unitWide     = unitBytes / narrowBytes // elements of a unit
 	fragmentDeep = fragmentUnits * unitWide
 )
 
-// A format is how elements of factors lie in memory and in fragments.
+// A format is the layout of factors in memory and in fragments.
 type format struct {
 	bytes    int    // of an element
 	multiply string // the instruction
@@ -41,13 +40,12 @@ var (
 // unit is how many elements a unit has.
 func (x format) unit() int { return unitBytes / x.bytes }
 
-// deep is how many products an instruction adds.
+// deep is how many products an instruction adds to an output.
 func (x format) deep() int { return fragmentUnits * x.unit() }
 
-// A swizzled is a matrix in shared memory, row after row of cols elements, in units of 16
-// bytes. Units of a row change places by an xor with its number, so that the same unit of
-// eight rows lies in all banks, and so do eight units side by side; or, in twos, two units of
-// four rows.
+// A swizzled is a row-major matrix in shared memory with cols columns, in units of 16 bytes. An
+// xor with the row's number permutes the units of a row, so that a unit of eight rows spans all
+// banks, and so do eight adjacent units. With twos, two units of four rows span all banks.
 type swizzled struct {
 	asm.Address
 	cols int
@@ -55,18 +53,17 @@ type swizzled struct {
 	twos bool
 }
 
-// rowBytes is how far a row is from the next.
+// rowBytes is the distance between rows.
 func (s swizzled) rowBytes() int { return s.bytes * s.cols }
 
-// units is how many units of a row change places with each other: as many as there are
-// rows in turn, a power of 2, whose first units are served by the same banks. Rows are a
-// multiple of them.
+// units is how many units of a row are permuted with each other: the largest power of 2 up to
+// bankUnits that divides the units of a row.
 func (s swizzled) units() int {
 	n := s.cols / s.unit()
 	return min(n&-n, bankUnits)
 }
 
-// unitOf is where a unit of a row lies.
+// unitOf returns the address of a unit of a row.
 func (p *printer) unitOf(s swizzled, row, unit asm.Value) asm.Address {
 	f, n := p.f, s.units()
 	by := f.Do("shr.u32", row, asm.Int(bits.Len(uint(bankUnits/n))-1))
@@ -84,12 +81,11 @@ type factor struct {
 	swizzled
 	left   bool
 	alongK bool        // k goes along its rows; else down them
-	lanes  []asm.Value // what a lane adds to the place of the matrix, by pairs of units
+	lanes  []asm.Value // a lane's base addresses, by pair of units
 }
 
-// factorOf is what a warp reads of a left or a right factor. Its part begins at a row,
-// a multiple of 16, and has so many elements of each row from a column on; that is a
-// multiple of their number, or of 64.
+// factorOf returns a warp's part of a left or right factor: wide elements of each row from col
+// on. Row is a multiple of 16; col is a multiple of wide, or of 64.
 func (p *printer) factorOf(s swizzled, left, alongK bool, row, col asm.Value, wide int) factor {
 	f := p.f
 	x := factor{swizzled: s, left: left, alongK: alongK}
@@ -105,25 +101,25 @@ func (p *printer) factorOf(s swizzled, left, alongK bool, row, col asm.Value, wi
 	return x
 }
 
-// low is a number modulo a power of two.
+// low is x modulo below, a power of two.
 func (p *printer) low(x asm.Value, below int) asm.Value {
 	return p.f.Do("and.b32", x, asm.Int(below-1))
 }
 
-// laneOf is the row, and the unit of two, of which a lane reads or gives the address.
+// laneOf returns the row, and the unit of a pair, whose address a lane reads or gives to ldmatrix.
 func (p *printer) laneOf(x factor) (row, unit asm.Value) {
 	f := p.f
 	row, unit = p.low(p.lane, 16), f.Do("shr.u32", p.lane, asm.Int(4))
 	switch {
 	case x.twos:
 		row = p.low(p.lane, 4)
-	case x.left != x.alongK: // the second matrix of four is the one beside the first
+	case x.left != x.alongK: // the second matrix of four lies beside the first
 		row, unit = f.Do("mad.lo.s32", unit, asm.Int(8), p.low(p.lane, 8)), p.low(f.Do("shr.u32", p.lane, asm.Int(3)), 2)
 	}
 	return row, unit
 }
 
-// moved is a factor that lies so many bytes further.
+// moved is a factor that lies by bytes further.
 func (p *printer) moved(x factor, by asm.Value) factor {
 	lanes := x.lanes
 	x.lanes = nil
@@ -133,9 +129,9 @@ func (p *printer) moved(x factor, by asm.Value) factor {
 	return x
 }
 
-// fragment loads 16 rows of a left factor, or 16 columns of a right one, for as many
-// products as an instruction adds, from a row or column and a product of the warp's part
-// on: the 4 registers of a left fragment, or the 2 of each of two right ones.
+// fragment loads 16 rows of a left factor, or 16 columns of a right one, for one instruction,
+// from outer and k of the warp's part on. It returns the 4 registers of a left fragment, or 2
+// registers of each of two right fragments.
 func (p *printer) fragment(x factor, outer, k int) []asm.Value {
 	switch {
 	case x.twos:
@@ -146,8 +142,7 @@ func (p *printer) fragment(x factor, outer, k int) []asm.Value {
 	return p.f.LoadMatrices(x.at(k, outer), 4, true)
 }
 
-// at is where a lane reads what is at a row and a column of the warp's part, a multiple of
-// two units.
+// at is a lane's address for a row and a column of the warp's part. Col is a multiple of two units.
 func (x factor) at(row, col int) asm.Address {
 	pair := col / (2 * x.unit())
 	at := x.Address
@@ -156,8 +151,9 @@ func (x factor) at(row, col int) asm.Address {
 	return at.Plus(row*x.rowBytes() + further)
 }
 
-// words loads a fragment of words that lie down the rows: of two by two matrices of 4 rows x
-// 8 columns in the order of a fragment, whose columns come first on the left.
+// words loads a fragment of words whose k goes down the rows: two by two matrices of 4 rows x 8
+// columns. In a left fragment the matrix beside the first is the second; in a right one the
+// matrix below it is.
 func (p *printer) words(x factor, outer, k int) []asm.Value {
 	var all []asm.Value
 	for i := range 4 {
@@ -170,10 +166,10 @@ func (p *printer) words(x factor, outer, k int) []asm.Value {
 	return all
 }
 
-// accumulators are those of a warp, by 16 rows and 8 columns.
+// accumulators are a warp's accumulators, by 16 rows and 8 columns.
 type accumulators [][][]asm.Value
 
-// zeros are accumulators of so many rows and columns that begin with 0.
+// zeros returns accumulators of rows x cols zeros.
 func (p *printer) zeros(rows, cols int) accumulators {
 	acc := make(accumulators, rows/fragmentRows)
 	for i := range acc {
@@ -187,8 +183,8 @@ func (p *printer) zeros(rows, cols int) accumulators {
 	return acc
 }
 
-// add adds the products of left fragments of BF16, by 16 rows, and right ones, two by two
-// as fragment loads them.
+// add adds the products of fragments of BF16: left ones by 16 rows, right ones in pairs as
+// fragment loads them.
 func (acc accumulators) add(f *asm.Func, left, right [][]asm.Value) {
 	acc.multiply(f, narrowFormat, slices.Concat(left...), slices.Concat(right...))
 }
@@ -200,7 +196,7 @@ func (acc accumulators) addAll(f *asm.Func, x asm.Value) {
 	}
 }
 
-// multiply adds the products of fragments of a format, one behind the other.
+// multiply adds the products of concatenated fragments of a format.
 func (acc accumulators) multiply(f *asm.Func, x format, left, right []asm.Value) {
 	for i := range acc {
 		for j := range acc[i] {
@@ -220,9 +216,8 @@ func (p *printer) leftOf(first, second []asm.Value) []asm.Value {
 	return a
 }
 
-// fours exchanges accumulators of 16 rows x 8 columns between lanes side by side, so that
-// each has 4 columns of one row, those from 4 (t / 2) on: of row g where t is even, which
-// is said, else of row g + 8.
+// fours exchanges an accumulator between adjacent lanes, so that each lane has 4 columns of one
+// row, from 4 (t / 2) on: of row g if t is even, else of row g + 8. Even says whether t is even.
 func (p *printer) fours(c []asm.Value, even asm.Value) []asm.Value {
 	f := p.f
 	pick := func(a, b asm.Value) asm.Value { return f.Do("selp.f32", a, b, even) }
