@@ -1,6 +1,6 @@
-// Package cost counts what a kernel has to compute and to move in a launch, as
-// expressions over the launch's scalars. Package codegen/cpu prints the counts
-// for a trainer's benchmark; mlc explain holds what a GPU can do against them.
+// Package cost counts the operations and bytes of a kernel's launch, as expressions over the
+// launch's scalars. Package codegen/cpu prints the counts for a trainer's benchmark; mlc
+// explain compares them with the limits of a GPU.
 package cost
 
 import (
@@ -10,15 +10,13 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// A Tally is a number of operations: Count, and what loops add to it whose rounds
-// are not alike.
+// A Tally is a number of operations: Count, plus the tallies of loops whose iterations differ.
 type Tally struct {
 	Count *expr.Expr
 	Loops []Loop
 }
 
-// A Loop is a tally for each Lo <= Name < Hi, or, without a name, for a
-// condition that holds.
+// A Loop is a tally for each Lo <= Name < Hi. Without a name, it counts if Cond holds.
 type Loop struct {
 	Name   string
 	Lo, Hi *expr.Expr
@@ -26,32 +24,31 @@ type Loop struct {
 	Tally
 }
 
-// Operations counts the floating-point operations of a kernel. A product that is split is
-// three.
+// Operations counts the floating-point operations of a kernel. A split product counts as three.
 func Operations(k *kernel.Kernel) Tally {
 	return count(k, weights{dot: perProduct, element: floats, reduced: 1})
 }
 
-// Products counts those of its matrix products.
+// Products counts the floating-point operations of a kernel's matrix products.
 func Products(k *kernel.Kernel) Tally { return count(k, weights{dot: perProduct}) }
 
-// Narrow counts those of its products of 16-bit factors.
+// Narrow counts the floating-point operations of a kernel's products of 16-bit factors.
 func Narrow(k *kernel.Kernel) Tally {
 	return products(k, func(d *kernel.Dot) bool { return d.A.Type.Narrow() })
 }
 
-// Split counts those of its products that are split.
+// Split counts the floating-point operations of a kernel's split products.
 func Split(k *kernel.Kernel) Tally { return products(k, func(d *kernel.Dot) bool { return d.Split }) }
 
-// Others counts what a kernel does beside matrix products, of all kinds: operations on
-// elements, be it arithmetic, a comparison, a choice or a change of bits, and those that make
-// random words. A processor has an instruction for each, on as many elements as a register has.
+// Others counts all operations of a kernel outside matrix products: arithmetic, comparisons,
+// choices and changes of bits on elements, and operations that make random words. A processor
+// has an instruction for each, on a register of elements.
 func Others(k *kernel.Kernel) Tally {
 	return count(k, weights{element: steps, reduced: 1, word: perWord})
 }
 
-// perWord is how many operations make a word of Philox4x32-10: ten rounds of two products, of
-// which both halves are needed, and four exclusive ors make four words.
+// perWord is how many operations make a word of Philox4x32-10: four words take ten rounds of two
+// products, both halves each, and four exclusive ors.
 const perWord = 10 * (2*2 + 4) / 4
 
 // weights say what is counted.
@@ -80,8 +77,7 @@ func count(k *kernel.Kernel, w weights) Tally {
 	return t
 }
 
-// Bytes counts what the buffers of a kernel hold: read once, or written once, or
-// both.
+// Bytes counts the bytes that a kernel moves if it reads and writes each buffer once.
 func Bytes(k *kernel.Kernel) *expr.Expr {
 	n := zero
 	for _, p := range k.Params {
@@ -133,7 +129,7 @@ func (t Tally) Over(name string, lo, hi *expr.Expr) Tally {
 	return t.times(rounds)
 }
 
-// times is so many of a tally.
+// times is n times a tally.
 func (t Tally) times(n *expr.Expr) Tally {
 	all := Tally{Count: expr.New(expr.Mul, n, t.Count)}
 	for _, l := range t.Loops {
@@ -143,7 +139,7 @@ func (t Tally) times(n *expr.Expr) Tally {
 	return all
 }
 
-// When is the tally of a condition.
+// When is a tally that counts if a condition holds.
 func (t Tally) When(cond *expr.Expr) Tally {
 	if t.empty() {
 		return t
@@ -190,7 +186,7 @@ func (c *counter) body(body []kernel.Stmt) Tally {
 	return t
 }
 
-// perProduct is how many operations there are for a product of two elements.
+// perProduct is how many operations a product of two elements takes.
 func perProduct(d *kernel.Dot) int64 {
 	if d.Split {
 		return 3 * 2
@@ -205,8 +201,8 @@ func (c *counter) product(n *expr.Expr, factors ...*expr.Expr) *expr.Expr {
 	return n
 }
 
-// alike is a value as it is where the examples of packed rows have as many rows each:
-// those that do not have no fewer operations together.
+// alike is a value where all examples of packed rows have the same number of rows: examples of
+// different lengths have no fewer operations together.
 func alike(e *expr.Expr) *expr.Expr {
 	return expr.Rewrite(e, func(x *expr.Expr) *expr.Expr {
 		if x.Op == expr.Elem && x.Name == kernel.ExampleLength {
@@ -216,20 +212,19 @@ func alike(e *expr.Expr) *expr.Expr {
 	})
 }
 
-// ofData says whether a value depends on what is computed.
+// ofData says whether a value depends on data.
 func ofData(e *expr.Expr) bool {
 	found := false
 	expr.Walk(e, func(e *expr.Expr) { found = found || e.Op == expr.Elem || e.Type == expr.F32 })
 	return found
 }
 
-// counted are the operations that are counted, transcendental functions as what
-// they expand to.
+// counted are the operations that floats counts. Transcendental functions expand to them.
 var counted = map[expr.Op]bool{
 	expr.Add: true, expr.Sub: true, expr.Mul: true, expr.Div: true, expr.Min: true, expr.Max: true, expr.Floor: true, expr.Sqrt: true, expr.Fma: true,
 }
 
-// operations are those of an expression, as they are weighed.
+// operations is the weight of an expression.
 func (c *counter) operations(e *expr.Expr) *expr.Expr {
 	if c.element == nil {
 		return zero
@@ -237,7 +232,7 @@ func (c *counter) operations(e *expr.Expr) *expr.Expr {
 	return expr.Int(c.element(e))
 }
 
-// floats are the floating-point operations of an expression.
+// floats counts the floating-point operations of an expression.
 func floats(e *expr.Expr) int64 {
 	n := int64(0)
 	functions := expr.ExpandBut(e, func(e *expr.Expr) bool { return !e.Op.Transcendental() })
@@ -254,7 +249,7 @@ var renamed = map[expr.Op]bool{
 	expr.BitsF: true, expr.FBits: true, expr.AsU32: true, expr.AsI32: true, expr.AsBF16: true, expr.AsF16: true,
 }
 
-// steps are the operations of an expression on elements; indices are none.
+// steps counts the operations of an expression on elements, without index arithmetic.
 func steps(e *expr.Expr) int64 {
 	n, seen := int64(0), map[*expr.Expr]bool{}
 	var visit func(e *expr.Expr)

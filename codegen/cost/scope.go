@@ -7,8 +7,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// A Scope is what names stand for, over scalars and loop variables, as one goes through
-// statements.
+// A Scope maps names to values over scalars and loop variables.
 type Scope map[string]*expr.Expr
 
 // Enter notes what a statement names.
@@ -17,14 +16,14 @@ func (s Scope) Enter(st kernel.Stmt) {
 	case *kernel.Let:
 		s[st.Name] = alike(s.Known(st.Value))
 	case *kernel.Var:
-		s[st.Name] = expr.NewElem(st.Name, st.Type) // it is data, whatever it holds
+		s[st.Name] = expr.NewElem(st.Name, st.Type) // treated as data, whatever its value
 	}
 }
 
-// Known puts their values in the place of names.
+// Known replaces names by their values.
 func (s Scope) Known(e *expr.Expr) *expr.Expr { return expr.Subst(e, s) }
 
-// Size is a size, 1 where it depends on data: nobody knows.
+// Size is a size; 1 if it depends on data and so is unknown.
 func (s Scope) Size(e *expr.Expr) *expr.Expr {
 	if e = s.Known(e); ofData(e) {
 		return expr.Int(1)
@@ -32,7 +31,7 @@ func (s Scope) Size(e *expr.Expr) *expr.Expr {
 	return e
 }
 
-// Bounds are those of a loop, one round where they depend on data.
+// Bounds are the bounds of a loop; one iteration if they depend on data.
 func (s Scope) Bounds(lo, hi *expr.Expr) (*expr.Expr, *expr.Expr) {
 	if lo, hi = s.Known(lo), s.Known(hi); ofData(lo) || ofData(hi) {
 		return zero, expr.Int(1)
@@ -40,7 +39,7 @@ func (s Scope) Bounds(lo, hi *expr.Expr) (*expr.Expr, *expr.Expr) {
 	return lo, hi
 }
 
-// Whether is the tally of what runs if a condition holds, always where that depends on data.
+// Whether is a tally under a condition. A condition that depends on data counts as true.
 func (s Scope) Whether(cond *expr.Expr, t Tally) Tally {
 	if cond = s.Known(cond); ofData(cond) {
 		return t
@@ -48,7 +47,7 @@ func (s Scope) Whether(cond *expr.Expr, t Tally) Tally {
 	return t.When(cond)
 }
 
-// Of is a tally over what names stand for, but for those of its loops.
+// Of is a tally with names replaced by their values, except variables of its loops.
 func (s Scope) Of(t Tally) Tally {
 	out := Tally{Count: s.Known(t.Count)}
 	for _, l := range t.Loops {

@@ -25,7 +25,7 @@ func Main(spec *check.Spec) *gocode.File {
 	return f
 }
 
-// Forecast is main.go of a program that says what a step takes on more cores.
+// Forecast is main.go of a program that predicts a step's time on more cores.
 func Forecast(spec *check.Spec) *gocode.File {
 	f := &gocode.File{Doc: fmt.Sprintf("Command %s times a step of the model of spec.arith, and says what it takes on more cores.", spec.Name)}
 	f.Add(mainFunc(gocode.Cores.Qual("Main"), jen.Id("model")))
@@ -39,15 +39,14 @@ func Server() *gocode.File {
 	return f
 }
 
-// mainFunc is a function main that gives another what the program is, and what only such
-// programs link.
+// mainFunc is a function main that calls run.
 func mainFunc(run *jen.Statement, args ...jen.Code) jen.Code {
 	return jen.Func().Id("main").Params().Block(run.Call(args...))
 }
 
-// Test is kernels_test.go, which holds every kernel to the kernel IR of kernels.kir on
-// every instruction set that the processor has, and those of several models, where there
-// are such, to that of lanes.kir.
+// Test is kernels_test.go. It compares every kernel with the kernel IR in kernels.kir on every
+// instruction set of the processor. With lanes, it also compares kernels of several models with
+// lanes.kir.
 func Test(lanes bool) *gocode.File {
 	f := &gocode.File{}
 	compare := func(test, text, file, table string) {
@@ -62,7 +61,7 @@ func Test(lanes bool) *gocode.File {
 	return f
 }
 
-// ModelName is the name of a spec's model, or of that of one of its stages.
+// ModelName is the name of a spec's model, or of a stage's model.
 func ModelName(spec *check.Spec, stage string) string {
 	if stage == "" {
 		return spec.Name
@@ -70,8 +69,7 @@ func ModelName(spec *check.Spec, stage string) string {
 	return spec.Name + "/" + stage
 }
 
-// origin begins a file that says what a program does, and lists the fields that say
-// which spec it is of.
+// origin embeds the spec and returns the fields of a model that identify it.
 func origin(f *gocode.File, spec *check.Spec, stage, version string) gocode.Fields {
 	f.Embed("specText", "spec.arith")
 	fields := gocode.Fields{"Name": ModelName(spec, stage), "Spec": jen.Id("specText"), "SpecHash": spec.Hash, "Version": version}
@@ -81,16 +79,16 @@ func origin(f *gocode.File, spec *check.Spec, stage, version string) gocode.Fiel
 	return fields
 }
 
-// A Cost is what the compiler knows of a step of training.
+// A Cost is the size of a training step.
 type Cost struct {
 	lower.Batches
 	RowFLOP float64 // floating-point operations of a target row
 }
 
-// A Trainer is what model.go describes.
+// A Trainer is the content of model.go.
 type Trainer struct {
 	Spec    *check.Spec
-	Stage   string // of the spec; "" if it has none. A stage's model is exported.
+	Stage   string // of the spec; "" without stages. A stage's model is exported.
 	Groups  []*plan.Group
 	Cost    Cost
 	Version string
@@ -129,8 +127,7 @@ func Model(t Trainer) *gocode.File {
 	return f
 }
 
-// taskConfig is the task, without fields that are zero. Problems are the end of what is
-// embedded.
+// taskConfig is the task's configuration without zero fields. Problems end the embedded text.
 func (t Trainer) taskConfig(f *gocode.File) jen.Code {
 	cfg := task.Config(t.Spec.Task.Task)
 	fields := gocode.FieldsOf(cfg)
@@ -145,7 +142,7 @@ func (t Trainer) taskConfig(f *gocode.File) jen.Code {
 	return gocode.Task.Qual("Config").Add(fields.Code())
 }
 
-// kit says what the task links of what not all tasks need.
+// kit lists the parts that only some tasks link.
 func kit(t *check.Task) (fields []jen.Code) {
 	var kinds []jen.Code
 	for _, k := range []struct{ name, pkg string }{{"or", "vectors"}, {"sum", "sums"}, {"sort", "arrays"}, {"file", "lines"}} {

@@ -16,8 +16,7 @@ import (
 	"github.com/arithlang/mlc/compiler/plan"
 )
 
-// Plan is plan.go: kernel and parameter constants, the memory of each program, and the
-// programs as Go functions, from the whole to the parts.
+// Plan is plan.go: constants of kernels and parameters, then each program's memory and functions.
 func Plan(p *lower.Program) *gocode.File {
 	f := planner{&gocode.File{}}
 	f.constants(p)
@@ -40,10 +39,10 @@ func Plan(p *lower.Program) *gocode.File {
 // A planner prints plan.go.
 type planner struct{ *gocode.File }
 
-// ofDevice is what the package device declares by a name.
+// ofDevice is a name of package device.
 func ofDevice(name string) *jen.Statement { return gocode.Device.Qual(name) }
 
-// env is a parameter of functions of a launch, and ofEnv a field of it.
+// env is the environment parameter of functions, and ofEnv a field of it.
 func env() jen.Code { return jen.Id("e").Op("*").Add(ofDevice("Env")) }
 
 func ofEnv(field string) *jen.Statement { return jen.Id("e").Dot(field) }
@@ -69,8 +68,8 @@ func (f planner) constants(p *lower.Program) {
 	f.Add(jen.Comment("Offsets of the parameters within one layer of their group (model.go)."), jen.Const().Defs(offsets...))
 }
 
-// paramConst is the constant of a parameter: one that has the Go name of others
-// before it, as b.w_1 has that of b.w1, gets a number.
+// paramConst is the constant of a parameter. A parameter with the Go name of an earlier one, as
+// b.w_1 and b.w1, gets a number.
 func paramConst(g *plan.Group, param string) string {
 	name, same := join(g.Name, "off", param), 0
 	for _, p := range g.Params {
@@ -86,7 +85,7 @@ func paramConst(g *plan.Group, param string) string {
 	panic("BUG: no parameter " + param)
 }
 
-// plan prints the table that the runtime drives.
+// plan prints the table of programs that the runtime runs.
 func (f planner) plan(p *lower.Program) {
 	var folds, programs, matrices []jen.Code
 	var source jen.Code
@@ -134,15 +133,14 @@ func ProgramField(entry string) string {
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 
-// LayoutFields are the buffers of a memory behind the fields of device.Layout, as far as
-// it has them.
+// LayoutFields maps fields of device.Layout to buffers of a memory, which may lack some.
 var LayoutFields = map[string]string{
 	"Source": "source_tokens", "Target": "target_tokens",
 	"Example": kernel.RowExample, "Start": kernel.ExampleStart, "Length": kernel.ExampleLength,
 	"Labels": "labels", "Pred": "pred", "Loss": "loss", "Self": "self", "Cross": "cross",
 }
 
-// layout prints where the runtime meets a memory.
+// layout prints the function that returns a memory's device.Layout.
 func (f planner) layout(p *lower.Program, m *lower.Memory) {
 	var programs []string
 	for _, e := range p.Entries {
@@ -168,7 +166,7 @@ func (f planner) layout(p *lower.Program, m *lower.Memory) {
 	))
 }
 
-// buffer is a buffer of a program's memory.
+// buffer is the field of a buffer in a program's memory.
 func buffer(b *lower.Buffer) *jen.Statement { return jen.Id("b").Dot(gocode.Name(b.Name)) }
 
 // place is the statement that places a program's memory.
@@ -206,7 +204,7 @@ func count(b *lower.Buffer) jen.Code {
 	return jen.Lit(b.Count)
 }
 
-// runs is n layers for each run of a launch.
+// runs is n for each run of a launch.
 func runs(n int, r plan.Runs) *jen.Statement {
 	field := map[plan.Runs]string{plan.NoGrad: "NoGrad", plan.WithGrad: "WithGrad", plan.Times: "Times"}[r]
 	switch {
@@ -231,8 +229,8 @@ func describe(b *lower.Buffer) string {
 	return b.Type.String()
 }
 
-// elements is the size of a tensor in memory, with C rows where the shape has T; of
-// packed rows there are as many as the examples have.
+// elements is the size of a tensor in memory, with C rows where the shape has T. Packed rows
+// count as env's Rows.
 func elements(shape []ir.Dim, packed bool) jen.Code {
 	var factors []jen.Code
 	if packed && lower.Rows(shape) {
@@ -261,8 +259,8 @@ func between(op string, operands []jen.Code) *jen.Statement {
 	return jen.Custom(jen.Options{Separator: op}, operands...)
 }
 
-// entry prints a program: its memory, what it clears, and its routines in order. One
-// of the optimizer is its routine.
+// entry prints a program: its memory, the buffers it clears, and its routines in order. For a
+// program of the optimizer it prints only the comment; the routine is the program.
 func (f planner) entry(e *lower.Entry) {
 	f.Add(jen.Line())
 	name := gocode.Name(e.Name)
@@ -383,11 +381,11 @@ func weights(r *lower.Routine) []jen.Code {
 	return out
 }
 
-// ofAll reports whether a group is what all layers share.
+// ofAll reports whether all layers share a group.
 func ofAll(g *plan.Group) bool { return g.Name == plan.Shared || g.Name == plan.Fixed }
 
-// weightName is w, or dw for gradients; ws or dws for what layers of a stack have in
-// common; shared, dshared or fixed for the groups that all layers share.
+// weightName is w, or ws for the common group of a stack's layers, or the name of a group that
+// all layers share. Gradients have the prefix d.
 func weightName(a lower.Arg) string {
 	name := "w"
 	switch {
@@ -402,8 +400,8 @@ func weightName(a lower.Arg) string {
 	return name
 }
 
-// argument is where a launch has a buffer: in the parameters of the layer or in the
-// program's memory; of a program of the optimizer, from element P on of an arena.
+// argument is the place of a launch's buffer: in the parameters of the layer, in the program's
+// memory, or, for a program of the optimizer, from element P of an arena on.
 func argument(a lower.Arg) jen.Code {
 	switch a.Space {
 	case lower.InParams, lower.InGrads:
@@ -432,7 +430,7 @@ func argument(a lower.Arg) jen.Code {
 	return jen.Id("b").Dot(gocode.Name(a.Ref.Buffer)).Dot("At").Call(index(a.Ref))
 }
 
-// ref is a place in a space of memory.
+// ref is a device.Ref: an offset in a space of memory.
 func ref(space, off jen.Code) jen.Code {
 	return ofDevice("Ref").Values(gocode.Field("Space", space), gocode.Field("Off", off))
 }

@@ -58,8 +58,7 @@ func tableParams(spec *check.Spec) []check.BiasParam {
 	return out
 }
 
-// tables adds the tables of a model to its fields, and embeds the file that holds them,
-// of which the last elements are the tables.
+// tables adds the tables of a model to its fields, and embeds the file that ends with them.
 func (t Trainer) tables(f *gocode.File, fields gocode.Fields) {
 	params, at := tableParams(t.Spec), 0
 	if len(params) == 0 {
@@ -79,7 +78,7 @@ func (t Trainer) tables(f *gocode.File, fields gocode.Fields) {
 	fields["Given"] = gocode.Slice(gocode.Program.Qual("Table"), tables)
 }
 
-// beforeEnd is an index so many bytes before the end of a text.
+// beforeEnd is the index of a number of bytes before the end of a text.
 func beforeEnd(variable string, bytes int) jen.Code {
 	return jen.Len(jen.Id(variable)).Op("-").Lit(bytes)
 }
@@ -104,7 +103,7 @@ func (t Trainer) files(fields gocode.Fields) {
 	fields["Files"] = gocode.Slice(gocode.Program.Qual("File"), files)
 }
 
-// problemsIn is the problems that a variable ends with.
+// problemsIn is the end of a variable that holds problems.
 func problemsIn(variable, problems string) jen.Code {
 	return jen.Id(variable).Index(beforeEnd(variable, len(problems)), jen.Empty())
 }

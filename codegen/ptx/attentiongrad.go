@@ -9,27 +9,27 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// An attentionGrad is a kernel whose cell goes through blocks of a head's queries. Of each
-// it computes arrays by query and key, products of queries with keys and of the gradient
-// with values, and what follows by row; from them, rounded, gradients by query, and
-// sums over the blocks, which are gradients by key.
+// An attentionGrad is a kernel whose cell goes through blocks of a head's queries. For each
+// block it computes arrays by query and key: products of queries with keys and of the gradient
+// with values, and the statements that follow by row. The arrays, rounded, give gradients by
+// query; summed over the blocks, they give gradients by key.
 type attentionGrad struct {
 	attention // of the first array; rounds, values and out are not used
 	kernel    *kernel.Kernel
 	block     *kernel.For   // of queries
 	inner     []*kernel.Let // of a block
-	examples  *kernel.For   // around all this, for sums over them; nil if there is none
-	before    []*kernel.Set // the examples: what these sums begin with
+	examples  *kernel.For   // the loop around the blocks; nil without sums over examples
+	before    []*kernel.Set // the loop over examples: initial values of its sums
 	after     []*kernel.Set
 	sides     []side
 	arrays    []*kernel.Dot         // by query and key
-	rounded   map[string]*expr.Expr // tiles: what they round
+	rounded   map[string]*expr.Expr // by tile: the element that it rounds
 	byQuery   []gradient
 	byKey     []gradient
 }
 
-// A gradient is a product with a rounded array, and what is written of it; one by key adds to
-// a sum over blocks.
+// A gradient is a product with a rounded array, and the assignments that write it. A gradient
+// by key adds to a sum over blocks.
 type gradient struct {
 	*kernel.Dot
 	out []*kernel.Set
@@ -124,8 +124,7 @@ func (g *attentionGrad) ofBlock(body []kernel.Stmt, buffers map[string]bool) str
 	return g.checkSides(known, buffers)
 }
 
-// overExamples finds the loop over examples, and returns what is in it; where there is
-// none, all.
+// overExamples finds the loop over examples and returns its body, or all of body without one.
 func (g *attentionGrad) overExamples(body []kernel.Stmt) (within []kernel.Stmt, why string) {
 	i := slices.IndexFunc(body, func(s kernel.Stmt) bool {
 		l, ok := s.(*kernel.For)
@@ -153,7 +152,7 @@ func (g *attentionGrad) overExamples(body []kernel.Stmt) (within []kernel.Stmt, 
 	return g.examples.Body, ""
 }
 
-// names are the arrays by query and key that products make.
+// names returns the arrays by query and key that products compute.
 func (g *attentionGrad) names() map[string]bool {
 	all := map[string]bool{}
 	for _, d := range g.arrays {
@@ -162,7 +161,7 @@ func (g *attentionGrad) names() map[string]bool {
 	return all
 }
 
-// neededByElements are the names of rows that elements by query and key are computed with.
+// neededByElements returns the row values that elements by query and key are computed with.
 func (g *attentionGrad) neededByElements() map[string]bool {
 	needed := map[string]bool{}
 	for _, s := range slices.Backward(g.follow) {
@@ -179,7 +178,7 @@ func (g *attentionGrad) neededByElements() map[string]bool {
 	return needed
 }
 
-// product adds a product, told by what it is summed over.
+// product adds a product to arrays or gradients by the sizes of its axes.
 func (g *attentionGrad) product(d *kernel.Dot) string {
 	if len(d.Axes) != 3 || d.B.Type != expr.BF16 || d.A.Type != expr.BF16 {
 		return "its products are not of BF16"
@@ -216,8 +215,8 @@ func (g *attentionGrad) fromFirst(d *kernel.Dot) bool {
 	return !d.Zero && expr.Equal(expr.Simplify(d.Dst.Args[0]), expr.Simplify(place))
 }
 
-// goOn adds a statement that follows. Elements of buffers that are the same for a whole row
-// get names, so that they are read once.
+// goOn adds a statement that follows. An element of a buffer that is the same for a whole row
+// gets a name, so that it is read once.
 func (g *attentionGrad) goOn(s kernel.Stmt, buffers map[string]bool) {
 	axes := kernel.Axes(s)
 	ofRow := func(e *expr.Expr) bool {
@@ -236,7 +235,7 @@ func (g *attentionGrad) goOn(s kernel.Stmt, buffers map[string]bool) {
 	g.follow = append(g.follow, named)
 }
 
-// meaning is what a let of a block stands for.
+// meaning is the value of a let of a block.
 func (g *attentionGrad) meaning(e *expr.Expr) *expr.Expr {
 	for _, l := range g.inner {
 		if e.Op == expr.Var && l.Name == e.Name {
@@ -246,7 +245,7 @@ func (g *attentionGrad) meaning(e *expr.Expr) *expr.Expr {
 	return e
 }
 
-// own says whether an element is that of a row and a column at the place of another.
+// own says whether an element, by row and column, has the index of place.
 func (g *attentionGrad) own(e *expr.Expr, row, col string, place *expr.Expr) bool {
 	return expr.Equal(at(e, map[string]string{row: rowVar, col: colVar}), g.placeOf(place))
 }
@@ -284,8 +283,8 @@ func (g *attentionGrad) set(s *kernel.Set, buffers map[string]bool) string {
 	return "it sets other arrays"
 }
 
-// onlyOwn says whether an assignment by row and column reads of a product's result the
-// element that it is for, and otherwise buffers.
+// onlyOwn says whether an assignment by row and column reads only buffers, and the product's
+// result at its own row and column.
 func onlyOwn(s *kernel.Set, d *kernel.Dot, buffers map[string]bool) bool {
 	place := at(d.Dst, map[string]string{d.Axes[0].Var: rowVar, d.Axes[1].Var: colVar})
 	return !slices.ContainsFunc(expr.Elems(s.Value), func(e *expr.Expr) bool {
@@ -293,7 +292,7 @@ func onlyOwn(s *kernel.Set, d *kernel.Dot, buffers map[string]bool) bool {
 	})
 }
 
-// written adds an assignment of what sums are in the end.
+// written adds an assignment, after the blocks, of a final sum.
 func (g *attentionGrad) written(s *kernel.Set, buffers map[string]bool) string {
 	for i := range g.byKey {
 		d := &g.byKey[i]
@@ -309,7 +308,7 @@ func (g *attentionGrad) written(s *kernel.Set, buffers map[string]bool) string {
 	return "it ends with more than gradients"
 }
 
-// factors are what products multiply, and whether each has a row for each key.
+// factors returns the factors of the arrays' products: with a row per query, and per key.
 func (g *attentionGrad) factors() (ofQueries, ofKeys []flat.Operand) {
 	for _, d := range g.arrays {
 		p := flat.ProductOf(d)
@@ -318,15 +317,14 @@ func (g *attentionGrad) factors() (ofQueries, ofKeys []flat.Operand) {
 	return ofQueries, ofKeys
 }
 
-// factorAt finds the array whose queries, or keys, a product multiplies again; -1 if
-// there is none.
+// factorAt returns the index of the factor that equals o; -1 if there is none.
 func factorAt(all []flat.Operand, o flat.Operand) int {
 	return slices.IndexFunc(all, func(x flat.Operand) bool {
 		return x.Slice == o.Slice && expr.Equal(x.Off, o.Off) && expr.Equal(x.RS, o.RS) && expr.Equal(x.CS, o.CS)
 	})
 }
 
-// unfit says why tensor cores cannot have the factors.
+// unfit says why tensor cores cannot compute the products; "" if they can.
 func (g *attentionGrad) unfit(aligned map[string]bool) string {
 	lets := meanings(slices.Concat(g.lets, g.inner))
 	if !wholeFragments(g.scores.Axes[2].Size) {
@@ -363,8 +361,8 @@ func (g *attentionGrad) unfit(aligned map[string]bool) string {
 	return ""
 }
 
-// queriesOf are the lets that say which queries a block has, if nothing else does, and no
-// element is another one in a smaller block.
+// queriesOf returns the lets that say which queries a block has. They are ok if nothing else
+// does, and a smaller block changes no element.
 func (g *attentionGrad) queriesOf() (first, height *kernel.Let, ok bool) {
 	number := g.block.Var
 	if len(g.inner) < 2 || !expr.Depends(g.inner[0].Value, number) || !flat.OwnRows(g.kernel, g.block.Body, g.inner[0], g.inner[1]) ||
@@ -380,8 +378,7 @@ func (g *attentionGrad) queriesOf() (first, height *kernel.Let, ok bool) {
 	return first, height, affine && expr.Equal(step, least) && rows.Op == expr.Min && expr.Equal(rows.Args[1], least) && expr.Depends(rows.Args[0], first.Name)
 }
 
-// mostBlocks is how many blocks of queries a cell has at most, over the launch's scalars,
-// if that is known.
+// mostBlocks is the most blocks of queries in a cell, over the launch's scalars, if known.
 func (g *attentionGrad) mostBlocks() (n *expr.Expr, ok bool) {
 	lets := meanings(g.lets)
 	ofData := func(e *expr.Expr) bool { return len(expr.Elems(e)) > 0 }

@@ -7,27 +7,26 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// A side is an assignment of a row to what is no array by query and key, in front of a
-// statement that follows. Element n of its axis reads of such arrays key n - shift.
+// A side is a row's assignment outside the arrays by query and key, before follow[at].
+// Element n of its axis reads key n - shift of these arrays.
 type side struct {
 	*kernel.Set
 	at    int
 	shift *expr.Expr
-	every bool // it sets elements of which there is no key, too
+	every bool // it also sets elements that correspond to no key
 }
 
-// stripVar is the name, which no variable of a kernel has, of a place in a strip.
+// stripVar names a place in a strip; no variable of a kernel has this name.
 const stripVar = "strip"
 
-// A strip is a tile that each row makes for itself, which need not be made: what lies at
-// stripVar of it, by the assignments so far, the first of which is in front of a statement
-// that follows.
+// A strip is a row's own tile, kept as an expression instead of in memory: value is its element
+// at stripVar after the assignments so far. The first assignment comes before follow[at].
 type strip struct {
 	size, value *expr.Expr
 	at          int
 }
 
-// rowsOf sorts the statements of a row: those that follow, and sides.
+// rowsOf sorts the statements of a row into statements that follow and sides.
 func (g *attentionGrad) rowsOf(l *kernel.For, buffers map[string]bool) string {
 	strips := map[string]strip{}
 	for _, s := range renamed(l.Body, map[string]string{l.Var: rowVar}) {
@@ -59,12 +58,12 @@ func (g *attentionGrad) rowsOf(l *kernel.For, buffers map[string]bool) string {
 	return ""
 }
 
-// sumOverExamples says whether a tile is one.
+// sumOverExamples says whether a tile is a sum over examples.
 func (g *attentionGrad) sumOverExamples(name string) bool {
 	return slices.ContainsFunc(g.before, func(s *kernel.Set) bool { return g.examples != nil && s.Dst.Name == name })
 }
 
-// assign changes a strip where a condition holds; nil: in any case.
+// assign begins or changes a strip, where cond holds unless it is nil.
 func (g *attentionGrad) assign(strips map[string]strip, s *kernel.Set, cond *expr.Expr) string {
 	old, begun := strips[s.Dst.Name]
 	if !begun {
@@ -88,7 +87,7 @@ func (g *attentionGrad) assign(strips map[string]strip, s *kernel.Set, cond *exp
 
 func isAxis(e *expr.Expr, a kernel.Axis) bool { return e.Op == expr.Var && e.Name == a.Var }
 
-// atStrip is what an assignment puts at stripVar, and where it does; nil where that is not seen.
+// atStrip returns the value that an assignment puts at stripVar, and its condition; nil if unknown.
 func atStrip(s *kernel.Set) (value, in *expr.Expr) {
 	n := expr.NewVar(stripVar, expr.I32)
 	switch len(s.Axes) {
@@ -105,7 +104,7 @@ func atStrip(s *kernel.Set) (value, in *expr.Expr) {
 	return nil, nil
 }
 
-// keep adds a side that writes what a strip is to a buffer.
+// keep adds a side that writes a strip to a buffer.
 func (g *attentionGrad) keep(strips map[string]strip, s *kernel.Set) string {
 	other := "a row writes other than a tile of its own"
 	if len(s.Axes) != 1 {
@@ -129,9 +128,8 @@ func (g *attentionGrad) keep(strips map[string]strip, s *kernel.Set) string {
 	return ""
 }
 
-// shift is what takes the key whose elements an expression reads to the value of a variable;
-// nil if there is none. No kernel reads beyond a row of an array, so that of these elements
-// others than those of keys count for nothing.
+// shift is the offset from the key that an expression reads to the variable; nil if there is
+// none. No kernel reads beyond a row of an array, so elements beyond the keys do not count.
 func (g *attentionGrad) shift(value *expr.Expr, name string) (shift *expr.Expr) {
 	_, place, _ := expr.Affine(g.place(), colVar)
 	width, origin, _ := expr.Affine(place, rowVar)
@@ -150,8 +148,8 @@ func (g *attentionGrad) shift(value *expr.Expr, name string) (shift *expr.Expr) 
 	return shift
 }
 
-// checkSides says which side adds to other than one element of its own for each query and
-// key, or reads others.
+// checkSides says why a side does not fit: it adds to something else than an element of its own
+// for each query and key, or reads other elements.
 func (g *attentionGrad) checkSides(inRegisters, buffers map[string]bool) string {
 	place := g.place()
 	for _, s := range g.sides {

@@ -12,17 +12,16 @@ import (
 // waits are the nodes before which the threads of a workgroup must wait for each other.
 type waits map[kernel.Stmt]bool
 
-// An access is what has been done to a slice. Owner says which thread has which
-// element: two accesses with the same owner, if it is known, have no element in
-// common but those that one thread has in both.
+// An access is a read or a write of a slice. Each element that two accesses with the same
+// known owner share is accessed by one thread only.
 type access struct {
 	slice string
 	write bool
 	owner owner
 }
 
-// An owner is the rule by which the threads of a workgroup have elements: distributed by
-// so many at a time, by their index modulo a size. The zero owner is unknown.
+// An owner is the rule by which elements go to the threads of a workgroup: vector elements at a
+// time, by their index modulo size. The zero owner is unknown.
 type owner struct {
 	size   *expr.Expr // interned
 	vector int
@@ -31,7 +30,7 @@ type owner struct {
 // A state is the accesses since the threads last waited.
 type state map[access]bool
 
-// conflicts says whether an access may meet another thread's.
+// conflicts says whether an access may conflict with another thread's.
 func (s state) conflicts(a access) bool {
 	for b := range s {
 		if a.slice == b.slice && (a.write || b.write) && (a.owner.size == nil || a.owner != b.owner) {
@@ -56,7 +55,7 @@ type waiter struct {
 	in      *expr.Interner
 }
 
-// nodes follows the accesses through a body and returns the state behind it.
+// nodes follows the accesses through a body and returns the state after it.
 func (w *waiter) nodes(ns []kernel.Stmt, s state) state {
 	for _, n := range ns {
 		s = w.node(n, s)
@@ -101,14 +100,12 @@ func (w *waiter) node(n kernel.Stmt, s state) state {
 	return s
 }
 
-// left is what a product in tiles has done since its last barrier, of which it has
-// one at least.
+// left is the state after a product in tiles, since the last of its barriers.
 func left(n *kernel.Dot) state {
 	return state{access{slice: n.Dst.Name, write: true}: true}
 }
 
-// outside is a state behind a body: owners that depend on what the body gives a
-// value mean nothing there.
+// outside is the state after a body: owners that depend on variables of the body become unknown.
 func outside(s state, body []kernel.Stmt) state {
 	changes := depend.Changes(body...)
 	out := state{}
@@ -127,8 +124,8 @@ func isIndependent(n kernel.Stmt) bool {
 	return ok && l.Independent
 }
 
-// anywhere adds the accesses of a loop, but for tiles that each warp has for itself,
-// as those of unknown threads.
+// anywhere adds the accesses of a loop, with unknown owners. It leaves out tiles that each warp
+// has for itself.
 func anywhere(l *kernel.For, s state) {
 	for n := range kernel.All([]kernel.Stmt{l}) {
 		for _, a := range depend.Of(n) {
@@ -139,7 +136,7 @@ func anywhere(l *kernel.For, s state) {
 	}
 }
 
-// loop follows a loop until its next iteration finds nothing new.
+// loop follows a loop until an iteration finds nothing new.
 func (w *waiter) loop(n *kernel.For, before state) state {
 	s := before
 	for {
@@ -153,8 +150,8 @@ func (w *waiter) loop(n *kernel.For, before state) state {
 	}
 }
 
-// accesses adds what a node, its body left out, does to slices. A product in tiles
-// writes behind a barrier of its own.
+// accesses adds the accesses of a node without its body. It leaves out the writes of a product
+// in tiles, which come after a barrier of the product.
 func (w *waiter) accesses(n kernel.Stmt, s state) {
 	d, ok := n.(*kernel.Dot)
 	tiled := ok && inTiles(d)
@@ -165,9 +162,9 @@ func (w *waiter) accesses(n kernel.Stmt, s state) {
 	}
 }
 
-// of is the owner of an access of a node. The elements of a reduction go to the lanes,
-// some at a time, where a warp is the workgroup. The first thread sets one element alone;
-// what else a node does without axes, all threads do.
+// of is the owner of an access of a node. Elements of a reduction go to the lanes, some at a
+// time, if a warp is the workgroup. The first thread alone sets a single element; all threads
+// do the other accesses of a node without axes.
 func (w *waiter) of(n kernel.Stmt, a depend.Access) owner {
 	switch n := n.(type) {
 	case *kernel.Set:
@@ -189,9 +186,8 @@ func (w *waiter) of(n kernel.Stmt, a depend.Access) owner {
 	return owner{}
 }
 
-// owner is the rule by which the threads have the elements of an access, distributed to
-// them so many at a time. Where a row of n elements is distributed, it is the index mod
-// n that decides, whichever row it is.
+// owner is the owner of an access whose elements go to the threads vector at a time. In rows
+// of n elements the index modulo n decides, whatever the row.
 func (w *waiter) owner(access depend.Access, vector int) owner {
 	size := expr.Int(1)
 	rest := access.Index[0]
