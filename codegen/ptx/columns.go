@@ -10,10 +10,10 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// A columns is a kernel whose one cell sums rows into tiles of one row, each column
-// alone, or into variables. Blocks take columns. The warps of a block compute what is
-// added of many rows at a time, and put it into shared memory; for each sum one warp adds
-// it, a column a lane, in ascending order of rows, while the others go on.
+// A columns is a kernel whose one cell sums rows, column by column, into tiles of one row, or
+// into variables. Blocks take columns. The warps of a block compute the terms of many rows at a
+// time and put them into shared memory. For each sum one warp adds the terms, a column a lane,
+// in ascending order of rows, while the other warps continue.
 type columns struct {
 	rows  *kernel.For
 	width *expr.Expr
@@ -21,10 +21,10 @@ type columns struct {
 	of    map[string]int // the sums by the names of their tiles
 }
 
-// A columnSum is how a sum begins, what is added to it of each row, and where it goes.
+// A columnSum is a sum's initial value, its term of each row, and its destination.
 type columnSum struct{ first, term, last column }
 
-// A column is what an expression is in the column that a variable says.
+// A column is an expression in the column of a variable.
 type column struct {
 	*expr.Expr
 	name string // "": there is one column
@@ -32,9 +32,9 @@ type column struct {
 
 const (
 	columnTurn    = 64          // rows that are staged at a time
-	columnSums    = 2           // at most, so that what is staged fits into static shared memory
+	columnSums    = 2           // at most, so that staged terms fit into static shared memory
 	columnsWide   = warpThreads // of a block
-	columnRows    = 8           // of a warp that are read at a time
+	columnRows    = 8           // that a warp reads at a time
 	columnThreads = 512         // of a multiprocessor: 128 registers are enough for two norms of 8 rows
 )
 
@@ -90,7 +90,7 @@ func columnsOf(k *kernel.Kernel) (c columns, why string) {
 	return c, ""
 }
 
-// assigned is a statement that sets a row of all columns, or a variable, which is one.
+// assigned splits a statement that sets a row of all columns, or a variable for one column.
 func (c *columns) assigned(s kernel.Stmt) (dst, value column, why string) {
 	size := expr.Int(1)
 	switch s := s.(type) {
@@ -119,7 +119,7 @@ func (c *columns) assigned(s kernel.Stmt) (dst, value column, why string) {
 	return dst, value, ""
 }
 
-// of says whether an expression is what an array has in its column, or a variable.
+// of says whether an expression is an array's element in its column, or the variable.
 func (c column) of(name string) bool {
 	if c.name == "" {
 		return c.Op == expr.Var && c.Name == name
@@ -127,7 +127,7 @@ func (c column) of(name string) bool {
 	return c.Op == expr.Elem && c.Name == name && len(c.Args) == 1 && expr.Equal(c.Args[0], expr.NewVar(c.name, expr.I32))
 }
 
-// terms finds what is added to each sum; nothing else of a row may read or write them.
+// terms finds the term of each sum. Nothing else in a row may read or write the sums.
 func (c *columns) terms() string {
 	for _, s := range c.rows.Body {
 		switch s := s.(type) {
@@ -176,7 +176,7 @@ func (c *columns) read(es ...*expr.Expr) bool {
 	return false
 }
 
-// elements are those that the statements in a loop read.
+// elements returns the elements that the statements in a loop read.
 func elements(l *kernel.For) map[*expr.Expr]bool {
 	all := map[*expr.Expr]bool{}
 	for n := range kernel.All(l.Body) {
@@ -187,9 +187,8 @@ func elements(l *kernel.For) map[*expr.Expr]bool {
 	return all
 }
 
-// turn is how many rows are staged at a time: of one sum there is room for twice as many, and
-// half as often is memory waited for. Rows behind the last are read as that is, which must
-// cost little.
+// turn is how many rows are staged at a time. A single sum has room for twice as many rows, so
+// it waits for memory half as often. Rows beyond the last repeat it, which must cost little.
 func (c *columns) turn() int {
 	if len(c.sums) == 1 && !has(c.rows.Body, isReduce) {
 		return 2 * columnTurn
@@ -222,7 +221,7 @@ func (p *printer) columns(k *kernel.Kernel) (cells, error) {
 	p.entry.Static += bytes
 	p.f.Beside = columnThreads / c.threads()
 	stage := address{asm.Shared.At(stageName, f.SharedArray(stageName, bytes)), expr.F32}
-	half := f.Variable(asm.Int(0)) // where the elements that are staged now begin
+	half := f.Variable(asm.Int(0)) // where the elements staged in this turn begin
 	return cells{ceilDiv(c.width, columnsWide), func(cell asm.Value) {
 		col := f.Do("mad.lo.s32", cell, asm.Int(columnsWide), p.lane)
 		width := p.value(c.width)
@@ -261,8 +260,8 @@ func (p *printer) columns(k *kernel.Kernel) (cells, error) {
 	}}, nil
 }
 
-// terms are what is added of each of a warp's rows, those from base on, to each sum: -0,
-// which changes no sum, where there are no more rows.
+// terms returns the terms of a warp's rows from base on, by sum. Rows beyond the last give -0,
+// which changes no sum.
 func (p *printer) terms(c *columns, base, rows, col asm.Value) [][]asm.Value {
 	f, mine := p.f, make([]map[string]asm.Value, columnRows)
 	last := f.Do("add.s32", rows, asm.Int(-1))

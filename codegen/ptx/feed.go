@@ -5,16 +5,16 @@ import (
 	"github.com/arithlang/mlc/codegen/ptx/asm"
 )
 
-// A feed is how the threads of a block copy a factor's tiles to the stages of shared
-// memory, a unit each, and how a warp reads them there. The factor has its rows along
-// the output's rows or columns, and its columns along k.
+// A feed is how the threads of a block copy a factor's tiles to the stages of shared memory,
+// unit by unit, and how a warp reads them there. The factor's rows go along the output's rows
+// or columns, its columns along k.
 type feed struct {
 	flat.Operand
 	limit  asm.Value // how many rows there are
 	width  int       // rows of a tile
-	alongK bool      // values side by side in memory are those of a row
-	tile   swizzled  // in the first stage: values that lie side by side in memory
-	warp   factor    // what a warp reads of it
+	alongK bool      // adjacent values in memory belong to a row
+	tile   swizzled  // in the first stage; its rows are adjacent in memory
+	warp   factor    // a warp's part of it
 
 	slots     int       // how many units a thread copies
 	step      int       // from slot to slot: rows of the tile
@@ -22,11 +22,11 @@ type feed struct {
 	to        asm.Address
 
 	at    address     // of the first slot in memory, a pointer
-	sizes []asm.Value // by slot: bytes of it that are the factor's, as far as its row is concerned
+	sizes []asm.Value // by slot: its bytes, 0 if its row does not exist
 }
 
-// feedOf plans how a factor's tiles go to shared memory: neighbouring threads copy what
-// lies side by side.
+// feedOf plans how a factor's tiles go to shared memory: neighbouring threads copy adjacent
+// units.
 func (q *mma) feedOf(s *feed, at asm.Address) *feed {
 	rows, cols := q.depth(), s.width
 	if s.alongK = q.inUnits(s.Operand, q.n.K); s.alongK {
@@ -40,7 +40,7 @@ func (q *mma) feedOf(s *feed, at asm.Address) *feed {
 	return s
 }
 
-// aim finds what a thread copies for a tile of the output from a row of the factor on.
+// aim finds the units that a thread copies for a tile of the output, from row first on.
 func (q *mma) aim(s *feed, first asm.Value) {
 	f := q.f
 	near := f.Do("mul.lo.s32", s.unit, asm.Int(q.unit()))
@@ -58,8 +58,7 @@ func (q *mma) aim(s *feed, first asm.Value) {
 	}
 }
 
-// copies begins to copy a tile of which so many k are left, and 0 for what is beyond
-// the factor: no product of that reaches an output.
+// copies begins to copy a tile with left k. Elements beyond the factor become 0.
 func (q *mma) copies(s *feed, left asm.Value) {
 	f := q.f
 	to, at, along, k := s.to, s.at, s.RS, f.Do("mul.lo.s32", s.unit, asm.Int(q.unit()))

@@ -9,15 +9,14 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// An mmaTiling is how a block computes a product on tensor cores: rows x cols outputs,
-// of which a warp has high x wide, from tiles of the factors of which so many stages are
-// on their way or read. Registers are for so many blocks beside each other.
+// An mmaTiling is how a block computes a product on tensor cores: rows x cols outputs, high x
+// wide of them per warp. Shared memory holds stages tiles of the factors, in flight or read. A
+// multiprocessor has registers for beside blocks.
 type mmaTiling struct{ rows, cols, high, wide, stages, beside int }
 
-// mmaTilings are tried in order: the first that gives enough blocks in a launch, of all its
-// replicas. The more outputs a
-// warp has, the less it reads of shared memory for each. No stages take more than the
-// 48 KiB of static shared memory, of which each card has two for blocks beside each other.
+// mmaTilings are tried in order: the first that gives enough blocks in a launch, over all
+// replicas. The more outputs a warp has, the less shared memory it reads for each. Stages fit
+// into 48 KiB of static shared memory, and two such blocks into every card's multiprocessor.
 var mmaTilings = []struct {
 	blocks int
 	mmaTiling
@@ -31,7 +30,7 @@ var mmaTilings = []struct {
 const (
 	stageUnits = 4 // along k of each row and column of a stage
 	// mmaGroup is how many rows of tiles blocks go through column by column, so that
-	// those that run at a time share what they read.
+	// concurrent blocks share their reads.
 	mmaGroup = 8
 )
 
@@ -40,10 +39,10 @@ func (t mmaTiling) threads() int { return t.rows / t.high * (t.cols / t.wide) * 
 // bytes is the shared memory of a stage.
 func (t mmaTiling) bytes() int { return stageUnits * unitBytes * (t.rows + t.cols) }
 
-// depth is how many products come from a stage.
+// depth is how many k a stage has.
 func (x format) depth() int { return stageUnits * x.unit() }
 
-// mmaTilingOf chooses by how many blocks there will be.
+// mmaTilingOf chooses a tiling by the number of blocks.
 func mmaTilingOf(n *kernel.Dot, g kernel.Geometry) mmaTiling {
 	for _, t := range mmaTilings {
 		if tiles(n, g, t.rows, t.cols) >= t.blocks {
@@ -77,7 +76,7 @@ func notMMA(k *kernel.Kernel, aligned map[string]bool) string {
 	return ""
 }
 
-// isNarrow says whether a statement is a product of BF16, which both factors are.
+// isNarrow says whether a statement is a product of BF16 factors.
 func isNarrow(s kernel.Stmt) bool { return isProduct(s) && s.(*kernel.Dot).A.Type == expr.BF16 }
 
 // forCores says whether a statement is a product of BF16, or of halves of F32.
@@ -91,8 +90,8 @@ func formatOf(d *kernel.Dot) format {
 	return narrowFormat
 }
 
-// inUnits says whether the columns of an operand lie side by side, and are whole units
-// of 16 bytes in each row.
+// inUnits says whether the columns of an operand are adjacent, in whole units of 16 bytes in
+// each row.
 func (x format) inUnits(o flat.Operand, columns *expr.Expr) bool {
 	units := func(e *expr.Expr) bool { return expr.IsMultiple(e, expr.Int(int64(x.unit()))) }
 	return expr.IsInt(o.CS, 1) && units(o.RS) && units(o.Off) && units(columns)
@@ -145,8 +144,8 @@ func (p *printer) mmaTiles(k *kernel.Kernel) (cells, error) {
 	}}, nil
 }
 
-// inGroups is the place of a tile by its number: mmaGroup rows of tiles, column by
-// column, and then the next.
+// inGroups is the place of a tile by its number. Numbers go through mmaGroup rows of tiles,
+// column by column, then through the next rows.
 func (q *mma) inGroups(tile, down, across asm.Value) (row, col asm.Value) {
 	f := q.f
 	group, in := q.divide(tile, f.Do("mul.lo.s32", across, asm.Int(mmaGroup)))
@@ -179,7 +178,7 @@ func newMMA(p *printer, n flat.Product, t mmaTiling) *mma {
 	return q
 }
 
-// part is what a warp reads of a factor's tiles: so many rows or columns of the output.
+// part is a warp's part of a factor's tiles, for n rows or columns of the output.
 func (q *mma) part(s *feed, left bool, first asm.Value, n int) factor {
 	if s.alongK {
 		return q.factorOf(s.tile, left, true, first, asm.Int(0), q.depth())
@@ -187,7 +186,7 @@ func (q *mma) part(s *feed, left bool, first asm.Value, n int) factor {
 	return q.factorOf(s.tile, left, false, asm.Int(0), first, n)
 }
 
-// inFours are accumulators as the shares of threads.
+// inFours turns accumulators into the shares of threads.
 func (q *mma) inFours(acc accumulators) [][]asm.Value {
 	rows := make([][]asm.Value, len(acc))
 	for i := range acc {
@@ -198,7 +197,7 @@ func (q *mma) inFours(acc accumulators) [][]asm.Value {
 	return rows
 }
 
-// begin are the accumulators before any product.
+// begin returns the accumulators before any product.
 func (q *mma) begin(row, col asm.Value) accumulators {
 	acc := q.zeros(q.high*fragmentRows, q.wide*2)
 	if q.n.Zero {
@@ -213,7 +212,7 @@ func (q *mma) begin(row, col asm.Value) accumulators {
 	q.output(row, col, func(i, j, n int, at address) { q.f.LoadInto(at.Address, was[i][j:j+n]...) })
 	for i := range acc {
 		for j, c := range acc[i] {
-			for r, v := range q.fours(was[i][4*j:][:4], q.even) { // which exchanges back
+			for r, v := range q.fours(was[i][4*j:][:4], q.even) { // fours is its own inverse
 				q.f.Move(c[r], v)
 			}
 		}
@@ -221,10 +220,10 @@ func (q *mma) begin(row, col asm.Value) accumulators {
 	return acc
 }
 
-// sums computes a tile. All but one of the stages are on their way while a thread
-// multiplies from that one, and a barrier a turn is enough: who begins to copy to a stage
-// has passed one that the others came to after they had read what was there. That holds
-// from tile to tile, too, since each goes on at the stage behind.
+// sums computes a tile. While a thread multiplies from one stage, the other stages are in
+// flight. One barrier a turn is enough: a thread that copies to a stage has passed a barrier
+// that all threads reached after reading the stage. This also holds across tiles, since each
+// tile continues at the next stage.
 func (q *mma) sums(m0, n0, row, col asm.Value) accumulators {
 	f := q.f
 	acc := q.begin(row, col)
@@ -236,7 +235,7 @@ func (q *mma) sums(m0, n0, row, col asm.Value) accumulators {
 		f.Move(q.write, q.behindStage(q.write))
 	}
 	q.count(asm.Int(0), q.sizeK, asm.Int(q.depth()), func(k0 asm.Value) {
-		f.Rolled() // more turns at a time take registers, and some are spilled
+		f.Rolled() // unrolled turns spill registers
 		f.WaitCopies(q.stages - 2)
 		f.Barrier()
 		q.bring(f.Do("add.s32", k0, asm.Int((q.stages-1)*q.depth())))
@@ -247,14 +246,14 @@ func (q *mma) sums(m0, n0, row, col asm.Value) accumulators {
 	return acc
 }
 
-// behindStage is the stage behind another.
+// behindStage is the stage after another.
 func (q *mma) behindStage(stage asm.Value) asm.Value {
 	next := q.f.Do("add.s32", stage, asm.Int(q.pitch))
 	return q.choose(q.f.Do("setp.eq.s32", next, asm.Int(q.stages*q.pitch)), asm.Int(0), next)
 }
 
-// bring begins to copy what is multiplied from k0 on, if there is any, and makes a group
-// of it either way: waits count groups.
+// bring begins to copy the factors from k0 on, if any are left. It always ends a group, since
+// waits count groups.
 func (q *mma) bring(k0 asm.Value) {
 	q.when(q.f.Do("setp.lt.s32", k0, q.sizeK), func() {
 		left := q.f.Do("sub.s32", q.sizeK, k0)

@@ -18,23 +18,22 @@ type product struct {
 	a, b     *staged
 }
 
-// A staged is an operand's tile in shared memory: depth rows of width values, the
-// values of one k side by side. The operand has its rows along the output's rows or
-// columns, and its columns along k.
+// A staged is an operand's tile in shared memory: depth rows of width values, a row per k. The
+// operand's rows go along the output's rows or columns, its columns along k.
 type staged struct {
 	flat.Operand
 	size   *expr.Expr // of the rows
 	limit  asm.Value  // size
 	width  int
-	alongK bool        // values side by side in the operand are those of a row
-	vector int         // values that a thread brings at a time, side by side in the operand
-	slots  int         // how many times a thread brings some
+	alongK bool        // adjacent values in the operand belong to a row
+	vector int         // adjacent values that a thread brings at a time
+	slots  int         // how many vectors a thread brings
 	step   int         // from slot to slot: rows where values lie along k, else columns
 	made   *kernel.Set // computes the operand by row and k; nil if it is in memory
 	mine   asm.Value   // whether a thread brings anything
 	row, k asm.Value   // of a thread's first slot
-	to     address     // of that in shared memory
-	from   address     // of what a thread multiplies first
+	to     address     // of the first slot in shared memory
+	from   address     // of the first value that a thread multiplies
 }
 
 func newProduct(p *printer, n flat.Product, t tiling, ahead bool) *product {
@@ -49,13 +48,13 @@ func newProduct(p *printer, n flat.Product, t tiling, ahead bool) *product {
 
 func (s *staged) pitch() int { return s.width + stagePad }
 
-// stagedOf plans how an operand's tile goes to shared memory: neighbouring threads
-// bring what lies side by side.
+// stagedOf plans how an operand's tile goes to shared memory: neighbouring threads bring
+// adjacent values.
 func (q *product) stagedOf(s *staged, at address, first asm.Value) *staged {
 	f := q.f
 	s.alongK = expr.IsInt(s.CS, 1)
 	s.vector = q.sideBySide(transposed(s.Operand), s.size)
-	beside := s.width // values of the tile that lie side by side in the operand
+	beside := s.width // values of the tile that are adjacent in the operand
 	if s.alongK {
 		s.vector, beside = q.sideBySide(s.Operand, q.n.K), q.depth
 	}
@@ -87,7 +86,7 @@ func (q *product) print() {
 	})
 }
 
-// along goes over a side of the output, n at a time: once if that is sure to be all.
+// along goes over a side of the output, n at a time, or once if n is sure to be enough.
 func (q *product) along(size asm.Value, n int, once bool, tile func(at asm.Value)) {
 	if once {
 		tile(asm.Int(0))
@@ -96,8 +95,8 @@ func (q *product) along(size asm.Value, n int, once bool, tile func(at asm.Value
 	q.count(asm.Int(0), q.once(size), asm.Int(n), tile)
 }
 
-// once is a size that is 1 at least: a product of nothing has its barriers too, on
-// which those around it rely.
+// once is a size of at least 1: an empty product also runs its barriers, on which its
+// neighbours rely.
 func (q *product) once(size asm.Value) asm.Value { return q.f.Do("max.s32", size, asm.Int(1)) }
 
 // ceilDiv is a size in units of n, rounded up.
@@ -112,9 +111,9 @@ func (q *product) tile(m0, n0 asm.Value) {
 	q.output(row, col, func(i, j, n int, at address) { q.f.Store(at.Address, acc[i][j:j+n]...) })
 }
 
-// sums computes a thread's outputs of a tile. What it multiplies goes to one half of the
-// shared memory, then to the other, and a barrier a turn is enough: a thread that writes
-// to a half has passed one that the others came to after they had read what was there.
+// sums computes a thread's outputs of a tile. Factors go to the halves of the shared memory
+// alternately. One barrier a turn is enough: a thread that writes to a half has passed a
+// barrier that all threads reached after reading the half.
 func (q *product) sums(m0, n0 asm.Value) [][]asm.Value {
 	f := q.f
 	acc := make([][]asm.Value, q.high)
@@ -155,7 +154,7 @@ func (q *product) sums(m0, n0 asm.Value) [][]asm.Value {
 	return acc
 }
 
-// left is how many k are left from k0 on, as far as one iteration is concerned.
+// left is how many k an iteration from k0 on has.
 func (q *product) left(k0 asm.Value) asm.Value {
 	depth := asm.Int(q.depth)
 	if whole(q.sizeK, q.depth) {
@@ -164,16 +163,16 @@ func (q *product) left(k0 asm.Value) asm.Value {
 	return q.f.Do("min.s32", q.f.Do("sub.s32", q.sizeK, k0), depth)
 }
 
-// A source is where a thread's slots for a tile come from.
+// A source is the source of a thread's slots for a tile.
 type source struct {
 	*staged
 	first  asm.Value     // row of the first slot
 	at     address       // of the first slot, a pointer
-	inside []asm.Value   // by slot: its rows are the operand's, and this thread brings it
-	values [][]asm.Value // by slot: what it brings next
+	inside []asm.Value   // by slot: its rows exist, and this thread brings it
+	values [][]asm.Value // by slot: the next values
 }
 
-// sourceOf finds what a thread brings for a tile from a row on.
+// sourceOf finds the values that a thread brings for a tile from a row on.
 func (q *product) sourceOf(s *staged, first asm.Value) *source {
 	f := q.f
 	row := f.Do("add.s32", s.row, first)
@@ -191,7 +190,7 @@ func (q *product) sourceOf(s *staged, first asm.Value) *source {
 	return src
 }
 
-// clear begins with 0 what a thread brings, which is not there for each row and k.
+// clear sets the values that a thread brings to 0, since some rows and k do not exist.
 func (q *product) clear(factors ...*source) {
 	for _, s := range factors {
 		s.values = make([][]asm.Value, s.slots)
@@ -203,8 +202,7 @@ func (q *product) clear(factors ...*source) {
 	}
 }
 
-// fetch loads what a thread brings of the values from k0 on, as far as they are there:
-// others meet no output.
+// fetch loads the existing values from k0 on that a thread brings. Others reach no output.
 func (q *product) fetch(s *source, k0 asm.Value) {
 	if s.made != nil {
 		q.evaluate(s, k0)
@@ -229,7 +227,7 @@ func (q *product) fetch(s *source, k0 asm.Value) {
 	q.advance(s.at, q.stride(s.at, s.CS, q.depth))
 }
 
-// evaluate is fetch of an operand that is computed, which lies along k.
+// evaluate is fetch for a computed operand, which lies along k.
 func (q *product) evaluate(s *source, k0 asm.Value) {
 	f := q.f
 	k := f.Do("add.s32", k0, s.k)
@@ -242,7 +240,7 @@ func (q *product) evaluate(s *source, k0 asm.Value) {
 	}
 }
 
-// put writes what a thread brings to shared memory.
+// put writes a thread's values to shared memory.
 func (q *product) put(s *source) {
 	to, step := q.inTurn(s.to), s.step
 	if !s.alongK {
@@ -263,7 +261,7 @@ func (q *product) put(s *source) {
 	}
 }
 
-// inTurn is an address in the half of the shared memory whose turn it is.
+// inTurn is an address in the present half of the shared memory.
 func (q *product) inTurn(at address) address {
 	at.Base = q.f.Do("add.s32", at.Base, q.turn)
 	return at
@@ -272,8 +270,8 @@ func (q *product) inTurn(at address) address {
 // unroll is the number of values of k in an iteration of the inner loop.
 const unroll = 4
 
-// multiply adds the products of the staged values, of which there may be fewer
-// than depth: adding 0 would change a sum of -0.
+// multiply adds the products of left staged k, which may be fewer than depth: adding 0 would
+// change a sum of -0.
 func (q *product) multiply(acc [][]asm.Value, left asm.Value) {
 	a, b := q.pointer(q.inTurn(q.a.from)), q.pointer(q.inTurn(q.b.from))
 	iterations := func(from, to asm.Value, n int) {

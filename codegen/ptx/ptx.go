@@ -1,22 +1,21 @@
-// Package ptx makes PTX of kernels, for NVIDIA GPUs. It comes after package flat,
-// whose form of a kernel it schedules over threads (generic.go, dot.go), in the IR of
-// package asm, whose passes make that short; the text is loaded by runtime/cuda, and
-// interpreted by ptxsim where there is no GPU. It shares nothing with the
-// simulator, so that one checks the other.
+// Package ptx prints kernels as PTX for NVIDIA GPUs. It schedules the kernels of package flat
+// over threads (generic.go, dot.go) and builds them in the IR of package asm, whose passes
+// shorten the code. Package runtime/cuda loads the text; ptxsim interprets it without a GPU.
+// Ptx shares nothing with the simulator, so that one checks the other.
 //
 // Each kernel follows the first schedule of a table that fits (schedule.go; mlc explain
 // --stage schedule says which, and why):
 //
 //   - Products with an elementwise epilogue: a block takes tiles of the output, and a thread
-//     finishes the outputs that it holds in registers (tiled.go, share.go), reading ahead what
-//     it adds to them (segment.go). Tensor cores multiply BF16 factors, and F32 ones that are
-//     split (split.go), from tiles that are copied while others are multiplied (mma.go,
+//     finishes the outputs that it holds in registers (tiled.go, share.go), reading ahead the
+//     elements that it adds (segment.go). Tensor cores multiply BF16 factors and split F32
+//     factors (split.go), from tiles that are copied while others are multiplied (mma.go,
 //     feed.go; layouts in fragment.go).
 //   - Attention in BF16: a block takes 64 queries of a head, and a warp keeps 16 rows of scores
 //     in registers from the first product to the second (attention.go, attend.go). In its
 //     gradient a warp has rows of queries first, then rows of keys (attentiongrad.go,
 //     attendgrad.go, attendkeys.go).
-//   - Sums over rows: a block takes columns, and one warp adds the rows that others bring
+//   - Sums over rows: a block takes columns, and one warp adds the rows that all warps bring
 //     (columns.go).
 //   - Elementwise kernels, such as an optimizer's: a thread takes its elements through all
 //     statements in registers (pointwise.go).
@@ -43,18 +42,18 @@ import (
 type Options struct {
 	Header string // the first line, as a comment
 	// Aligned says whether a buffer is at a multiple of 16 bytes, in each of its
-	// replicas, in every launch of a kernel; nil: none is. Those are read and
+	// replicas, in every launch of a kernel; nil: none is. Aligned buffers are read and
 	// written four elements at a time.
 	Aligned func(k *kernel.Kernel, buffer int) bool
 	// Sets is how many sets of buffers a launch of a kernel has at most; nil: 1.
 	Sets func(k *kernel.Kernel) int
-	// Geometry is that of the launches of a kernel which take most time; nil: Alone.
+	// Geometry is the geometry of a kernel's most expensive launches; nil: Alone.
 	Geometry func(k *kernel.Kernel) kernel.Geometry
 	// Shapes says that replicas of a launch differ in how many rows they have.
 	Shapes bool
 }
 
-// Alone is the geometry of launches of which nothing is known.
+// Alone is the geometry of unknown launches.
 var Alone = kernel.Geometry{Rows: 2048, Replicas: 1}
 
 func (o Options) geometry(k *kernel.Kernel) kernel.Geometry {
@@ -81,9 +80,9 @@ type Output struct {
 	Kernels []Entry
 }
 
-// An Entry says how a kernel of a module is launched. Its parameters are those of its
-// Signature. The grid is x times y times z blocks: x is any number up to Blocks, which
-// changes no result, y is the number of replicas, and z is that of the sets of buffers.
+// An Entry says how a kernel of a module is launched. Signature gives its parameters. The grid
+// is x times y times z blocks: y is the number of replicas, z the number of sets of buffers. Any
+// x up to Blocks gives the same results.
 type Entry struct {
 	Name    string
 	Threads int          // of a block
@@ -96,13 +95,12 @@ type Entry struct {
 	Aligned []bool       // by buffer: it must be at a multiple of 16 bytes
 	Sets    int          // of buffers, at most
 	Tensor  bool         // adds products of 16-bit or split factors as tensor cores do (kernel.TensorCore)
-	Fours   bool         // and those over keys in fours
-	Row     string       // of the schedules
+	Fours   bool         // adds products over keys in fours
+	Row     string       // its schedule
 	Gemm    *kernel.Gemm // what a library can compute instead; nil: nothing
 }
 
-// Schedules are the rows of the table of schedules that kernels are printed by, each once,
-// in order.
+// Schedules lists the schedules of the kernels, each once, in the order of the table.
 func (o Output) Schedules() string {
 	var rows []string
 	for _, s := range schedules {

@@ -8,17 +8,17 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// A segment is elements side by side that a thread computes, statement after statement,
-// those of a column and of the n-1 behind it.
+// A segment is n adjacent elements, from column col on, that a thread computes statement by
+// statement.
 type segment struct {
 	col    asm.Value
 	n      int
-	tiles  map[string][]asm.Value                     // of arrays that are in registers
-	loaded map[kernel.Stmt]map[*expr.Expr][]asm.Value // what statements read, if that has been read
+	tiles  map[string][]asm.Value                     // values of arrays in registers
+	loaded map[kernel.Stmt]map[*expr.Expr][]asm.Value // elements that have been read, by statement
 }
 
-// readAhead reads what statements read of arrays that none before them writes, and returns
-// how many registers that takes.
+// readAhead reads the operands of statements that no earlier statement writes, and returns how
+// many registers they take.
 func (p *printer) readAhead(body []kernel.Stmt, x *segment) (registers int) {
 	written := maps.Clone(x.tiles)
 	x.loaded = map[kernel.Stmt]map[*expr.Expr][]asm.Value{}
@@ -48,7 +48,7 @@ func (p *printer) loadEach(value *expr.Expr, loaded map[*expr.Expr][]asm.Value) 
 	}
 }
 
-// segment computes what statements set of a segment. Values of tiles stay in registers.
+// segment computes the statements for a segment. Values of tiles stay in registers.
 func (p *printer) segment(body []kernel.Stmt, x segment) {
 	for _, s := range body {
 		switch s := s.(type) {
@@ -71,8 +71,8 @@ func (p *printer) segment(body []kernel.Stmt, x segment) {
 	}
 }
 
-// readsPlaces says which array, of those that are written at a place, is read elsewhere, or
-// before it has anything, as those that are filled have.
+// readsPlaces says which array is read at another place than its own, or is no buffer and is
+// read before it is written. Arrays of filledBefore count as written.
 func readsPlaces(body []kernel.Stmt, buffers map[string]bool, places map[string]*expr.Expr, filledBefore ...string) string {
 	filled := map[string]bool{}
 	for _, name := range filledBefore {

@@ -1,7 +1,6 @@
-// Package ptxtest runs emitted kernels on the simulator of package
-// ptxsim, on the inputs of package kerneltest, and holds them to the
-// kernel interpreter bit for bit. It comes after package codegen/ptx; its tests
-// and its mutation gate use it.
+// Package ptxtest runs emitted kernels on the simulator of package ptxsim, on the inputs of
+// package kerneltest, and compares them with the kernel interpreter bit for bit. The tests and
+// the mutation gate of package codegen/ptx use it.
 package ptxtest
 
 import (
@@ -18,8 +17,7 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 )
 
-// A Way is how a launch is made and in which order it runs. No result depends
-// on any of it.
+// A Way is how a launch is set up and in which order it runs. No result depends on it.
 type Way struct {
 	Order    ptxsim.Order
 	Seed     uint64
@@ -27,16 +25,16 @@ type Way struct {
 	Replicas int   // at most Replicas
 	Sets     int   // of buffers, at most Sets; 0: 1
 	Global   bool  // tiles lie in global scratch, not in shared memory
-	Skew     int   // elements by which buffers miss an address that is a multiple of 256
+	Skew     int   // elements from a multiple of 256 bytes to a buffer
 	Limit    int64 // on lane instructions; 0 is none
 	Arch     int   // of the GPU; 0: 80
-	Reach    bool  // Reached has what a launch came to
+	Reach    bool  // record the launch for Reached
 }
 
-// All asks for a block a cell and one more, which has nothing to do.
+// All asks for a block a cell and one idle block.
 const All = 1 << 30
 
-// Replicas and Sets are the most that a launch of a Way has.
+// Replicas and Sets are the most that a Way's launch has.
 const Replicas, Sets = 3, 2
 
 func (w Way) String() string {
@@ -46,8 +44,8 @@ func (w Way) String() string {
 // GPU is the architecture of the device.
 func (w Way) GPU() int { return cmp.Or(w.Arch, 80) }
 
-// Ways covers each order, number of blocks, of replicas and of sets, place of the
-// tiles and alignment, and the pairs that have to do with each other.
+// Ways covers each order, number of blocks, replicas and sets, place of the tiles and
+// alignment, and the pairs that interact.
 func Ways() []Way {
 	return []Way{
 		{Order: ptxsim.RoundRobin, Seed: 1, Blocks: 0, Replicas: 1, Arch: 90},
@@ -59,8 +57,8 @@ func Ways() []Way {
 	}
 }
 
-// Launches are those of package kerneltest, and one that has more rows, and longer
-// ones, than a block takes at a time.
+// Launches are the launches of package kerneltest, and one with more rows, and longer rows, than
+// a block takes at a time.
 func Launches() []kernel.Scalars {
 	all := kerneltest.Launches()
 	large := maps.Clone(all[len(all)-1])
@@ -68,17 +66,16 @@ func Launches() []kernel.Scalars {
 	return append(all, large)
 }
 
-// Compare emits the kernels as one module and checks each of them, as a subtest of its own,
-// in every launch (Launches if there are none), every other one with positive inputs. A launch
-// is made in one of the ways, and the next, and that of the next kernel, in another one; of
-// Launches a kernel takes a third. With -tags full a launch is made in half of the ways, and
-// if all are asked for in all.
+// Compare emits the kernels as one module and checks each kernel in a subtest, in every launch;
+// every second launch has positive inputs. A launch runs in one of the ways, round-robin over
+// launches and kernels; with -tags full in half of the ways, with all in each. Without launches
+// a kernel takes a third of Launches, or all of them if a launch runs in several ways.
 func Compare(t *testing.T, ks []*kernel.Kernel, o ptx.Options, all bool, launches ...kernel.Scalars) {
 	t.Helper()
 	CompareOn(t, []kerneltest.Kind{kerneltest.Signed, kerneltest.Positive}, ks, o, all, launches...)
 }
 
-// CompareOn does so with inputs of some kinds in turn.
+// CompareOn is Compare with inputs of some kinds, round-robin.
 func CompareOn(t *testing.T, kinds []kerneltest.Kind, ks []*kernel.Kernel, o ptx.Options, all bool, launches ...kernel.Scalars) {
 	t.Helper()
 	step := len(Ways())
@@ -129,10 +126,9 @@ func CompareOn(t *testing.T, kinds []kerneltest.Kind, ks []*kernel.Kernel, o ptx
 	}
 }
 
-// compare checks one launch, if the kernel is for it, in some ways and returns the
-// first mistake.
+// compare checks one launch in some ways, if it suits the kernel, and returns the first error.
 func compare(k *kernel.Kernel, s kernel.Scalars, kind kerneltest.Kind, seed uint64, runs []*Runner) error {
-	cases := map[int]*Case{} // by architecture, where that matters
+	cases := map[int]*Case{} // by architecture if results depend on it
 	for _, r := range runs {
 		e, arch := r.entries[k.Name], 0
 		if e.Tensor {
