@@ -14,9 +14,9 @@ import (
 const (
 	gradWarps   = 4
 	gradRows    = gradWarps * fragmentRows // of all warps
-	blockOfRows = gradRows / 2             // queries of a block of the kernel's
+	blockOfRows = gradRows / 2             // queries of a block of the kernel
 
-	statsName = "stats." // numbers of queries: a tile that no kernel has
+	statsName = "stats." // a tile for numbers of queries; no kernel's tile has this name
 )
 
 func attentionGradThreads(*kernel.Kernel, kernel.Geometry) (n int, whole bool) {
@@ -29,8 +29,8 @@ func attentionGradPieces(k *kernel.Kernel, _ kernel.Geometry) string {
 	return fmt.Sprintf("a cell, %d warps of %d rows of queries, then %d of keys, %d at once", 2*blocks, fragmentRows, gradWarps, keys)
 }
 
-// room is how many blocks of queries, and how many keys, are in shared memory. Of the
-// widest heads half of the warps have no queries.
+// room is how many blocks of queries, and how many keys, are in shared memory. With the widest
+// heads half of the warps have no queries.
 func (g *attentionGrad) room() (blocks, keys int) {
 	row := 2 * narrowBytes * int(g.scores.Axes[2].Size.I) // of two factors
 	for _, r := range [][2]int{{2, keysAtOnce}, {2, keysAtOnce / 2}, {1, keysAtOnce / 2}} {
@@ -41,10 +41,10 @@ func (g *attentionGrad) room() (blocks, keys int) {
 	return blocks, keys
 }
 
-// An attendGrad prints the gradient of an attention. First warps have rows of queries, as
-// attend does, which gives the gradients by query and what is reduced of each row. Then
-// they have rows of keys: the same products the other way round give the arrays with
-// keys for rows, which is what the gradients by key multiply.
+// An attendGrad prints the gradient of an attention. First, warps have rows of queries, as in
+// attend, and compute the gradients by query and the reductions of each row. Then they have rows
+// of keys: the transposed products give the transposed arrays, which the gradients by key
+// multiply.
 type attendGrad struct {
 	*attend
 	m            *attentionGrad
@@ -52,9 +52,9 @@ type attendGrad struct {
 	blocks       asm.Value       // of queries
 	together     int             // of them in shared memory
 	most         asm.Value       // keys of a cell
-	half, within asm.Value       // which block of two the warp's rows of queries are in, and where
-	needed       map[string]bool // what is known of a row that elements need
-	stats        []string        // of that what is reduced or read from memory, which is kept by query
+	half, within asm.Value       // the block, of two, of the warp's queries, and their place in it
+	needed       map[string]bool // values of a row that elements need
+	stats        []string        // needed values that are reduced or read from memory, kept by query
 }
 
 // attentionGrads are the cells of a kernel's grid.
@@ -96,7 +96,7 @@ func (p *printer) attentionGrads(k *kernel.Kernel) (cells, error) {
 	}}, nil
 }
 
-// overExamples does something for each example, or once where there is no loop.
+// overExamples calls do for each example, or once without a loop over examples.
 func (g *attendGrad) overExamples(do func()) {
 	if g.m.examples == nil {
 		do()
@@ -118,7 +118,7 @@ func (g *attendGrad) overExamples(do func()) {
 	all(g.m.after)
 }
 
-// enterBlock computes what the kernel says of a block of queries.
+// enterBlock sets the variables to a block of queries.
 func (g *attendGrad) enterBlock(number asm.Value) {
 	g.vars[g.m.block.Var] = number
 	for _, l := range g.m.inner {
@@ -130,7 +130,7 @@ func (g *attendGrad) enterBlock(number asm.Value) {
 	g.open = g.size
 }
 
-// openOf are the keys that the 16 queries of a block from one on may see.
+// openOf is how many keys 16 queries of a block, from row from on, may see.
 func (g *attendGrad) openOf(from asm.Value) asm.Value {
 	if first, height, ok := g.m.queriesOf(); ok {
 		return g.openFrom(g.m.inner, first, height, from)
@@ -161,8 +161,8 @@ func (g *attendGrad) cell() {
 	})
 }
 
-// copyKeys begins to copy what has a row for each key, from one on, for the arrays that are
-// computed.
+// copyKeys begins to copy the factors with a row for each key, from first on, of the arrays that
+// are computed.
 func (g *attendGrad) copyKeys(first asm.Value) {
 	vars, height, size, open := maps.Clone(g.vars), g.height, g.size, g.open
 	g.enterBlock(asm.Int(0))
@@ -176,8 +176,8 @@ func (g *attendGrad) copyKeys(first asm.Value) {
 	g.vars, g.height, g.size, g.open = vars, height, size, open
 }
 
-// copyRows begins to copy what has a row for each query of as many blocks as there is room
-// for: two, or one.
+// copyRows begins to copy the factors with a row for each query, of as many blocks as fit: two,
+// or one.
 func (g *attendGrad) copyRows(block asm.Value) {
 	f, left := g.f, asm.Int(0)
 	if g.together > 1 {
@@ -193,13 +193,12 @@ func (g *attendGrad) copyRows(block asm.Value) {
 	}
 }
 
-// turns goes through the blocks of queries that are in shared memory together.
+// turns goes through the blocks of queries, as many as shared memory holds at a time.
 func (g *attendGrad) turns(do func(block asm.Value)) {
 	g.count(asm.Int(0), g.blocks, asm.Int(g.together), do)
 }
 
-// byRows computes what has a row for each query. Once says that all keys are in shared
-// memory.
+// byRows computes the gradients by query. Once says that all keys are in shared memory.
 func (g *attendGrad) byRows(once bool) {
 	f := g.f
 	g.turns(func(block asm.Value) {
@@ -210,7 +209,7 @@ func (g *attendGrad) byRows(once bool) {
 		g.enterBlock(f.Do("min.s32", mine, f.Do("add.s32", g.blocks, asm.Int(-1))))
 		active := f.Do("and.pred", f.Do("setp.lt.s32", mine, g.blocks), f.Do("setp.lt.s32", g.within, g.height))
 		active = f.Do("and.pred", active, f.Do("setp.lt.s32", g.half, asm.Int(g.together)))
-		if len(g.m.sides) == 0 { // they have elements of closed keys
+		if len(g.m.sides) == 0 { // sides have elements of closed keys
 			g.open = g.openOf(g.within)
 		}
 		last := f.Do("max.s32", f.Do("add.s32", g.height, asm.Int(-1)), asm.Int(0))
@@ -226,8 +225,8 @@ func (g *attendGrad) byRows(once bool) {
 	})
 }
 
-// multiplyRows computes the arrays for the warp's queries and keys from one on, which
-// begin shared memory.
+// multiplyRows computes the arrays for the warp's queries and the keys in shared memory, from
+// first on.
 func (g *attendGrad) multiplyRows(first asm.Value) {
 	zero := asm.Int(0)
 	from := g.f.Do("mul.lo.s32", g.warp, asm.Int(fragmentRows))
@@ -241,7 +240,7 @@ func (g *attendGrad) multiplyRows(first asm.Value) {
 	}
 }
 
-// rowsOnce computes the gradients of queries whose arrays lie in registers.
+// rowsOnce computes the gradients of queries whose arrays fit into registers.
 func (g *attendGrad) rowsOnce(block asm.Value) {
 	zero := asm.Int(0)
 	g.multiplyRows(zero)
@@ -255,7 +254,7 @@ func (g *attendGrad) rowsOnce(block asm.Value) {
 	g.writeRows(sums, block)
 }
 
-// rowsOften does so where they do not: arrays are computed again for each reduction.
+// rowsOften computes them where the arrays do not fit: each reduction computes the arrays again.
 func (g *attendGrad) rowsOften(block, active asm.Value) {
 	g.reduceAgain(func(do func(first asm.Value)) { g.parted(active, do) })
 	sums := g.zeroSums()
@@ -271,8 +270,7 @@ func (g *attendGrad) rowsOften(block, active asm.Value) {
 	})
 }
 
-// parted does something with the arrays for as many keys as there is room for, and then
-// for the next.
+// parted computes the arrays part by part of the keys, and calls do for each part.
 func (g *attendGrad) parted(active asm.Value, do func(first asm.Value)) {
 	g.count(asm.Int(0), g.most, asm.Int(g.many), func(first asm.Value) {
 		g.f.Barrier()
@@ -305,7 +303,7 @@ func (g *attendGrad) addRows(sums []accumulators, m int, key asm.Value) {
 	}
 }
 
-// writeRows writes the gradients by query, and what was reduced of each row.
+// writeRows writes the gradients by query, and the stats of each row.
 func (g *attendGrad) writeRows(sums []accumulators, block asm.Value) {
 	f := g.f
 	for i, d := range g.m.byQuery {
@@ -329,7 +327,7 @@ func plainLet(s kernel.Stmt) bool {
 	return ok && len(expr.Elems(l.Value)) == 0
 }
 
-// statsOf is where the numbers of a query are.
+// statsOf is the address of a query's stats.
 func (g *attendGrad) statsOf(block, row asm.Value) address {
 	f := g.f
 	query := f.Do("mad.lo.s32", block, asm.Int(blockOfRows), row)

@@ -10,8 +10,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// byColumns computes what has a row for each key: a warp has 16 keys, and goes through
-// all queries.
+// byColumns computes the gradients by key: a warp has 16 keys, and goes through all queries.
 func (g *attendGrad) byColumns(once bool) {
 	f := g.f
 	parts := func(do func(first asm.Value)) {
@@ -26,8 +25,8 @@ func (g *attendGrad) byColumns(once bool) {
 			do(first)
 		})
 	}
-	if once { // each part begins with one
-		f.Barrier() // what was reduced is there
+	if once { // else each part begins with a barrier
+		f.Barrier() // the stats are there
 	}
 	several := f.Do("setp.lt.s32", asm.Int(g.together), g.blocks)
 	parts(func(first asm.Value) {
@@ -69,7 +68,7 @@ func (g *attendGrad) keyRowsOf(first, tile asm.Value) *keyRows {
 	f := g.f
 	c := &keyRows{attendGrad: g, from: f.Do("add.s32", first, tile), tile: tile}
 	lane := f.Do("shr.u32", g.lane, asm.Int(2))
-	pair := f.Do("mul.lo.s32", f.Do("shr.u32", lane, asm.Int(1)), asm.Int(4)) // rows change places as copy says
+	pair := f.Do("mul.lo.s32", f.Do("shr.u32", lane, asm.Int(1)), asm.Int(4)) // rows are permuted as in copy
 	for h := range halves {
 		near := f.Do("add.s32", f.Do("add.s32", pair, f.Do("and.b32", lane, asm.Int(1))), asm.Int(2*h))
 		c.keyOf[h] = f.Do("add.s32", c.from, near)
@@ -77,8 +76,8 @@ func (g *attendGrad) keyRowsOf(first, tile asm.Value) *keyRows {
 	return c
 }
 
-// block adds what a block of queries gives to the sums: nothing where none of them sees the
-// first key, and where only the last 16 do what those give.
+// block adds the products of a block of queries to the sums. If only the last 16 queries see the
+// first key, it adds only their products; if none does, 0.
 func (c *keyRows) block(number, half asm.Value, sums []accumulators) {
 	f := c.f
 	rows := f.Do("mul.lo.s32", half, asm.Int(blockOfRows))
@@ -113,7 +112,7 @@ func (c *keyRows) block(number, half asm.Value, sums []accumulators) {
 	})
 }
 
-// products are the arrays for 16 queries, from one of the block on.
+// products computes the arrays for 16 queries of the block, from first on.
 func (c *keyRows) products(rows asm.Value, first int) map[string][][]asm.Value {
 	zero, arrays := asm.Int(0), map[string][][]asm.Value{}
 	for i, d := range c.m.arrays {
@@ -128,7 +127,7 @@ func (c *keyRows) products(rows asm.Value, first int) map[string][][]asm.Value {
 	return arrays
 }
 
-// addTo adds the products of rounded arrays, from some 16 queries of the block on, to the sums.
+// addTo adds the products of rounded arrays to the sums, from group from of 16 queries on.
 func (c *keyRows) addTo(sums []accumulators, rows asm.Value, rounded map[string][][]asm.Value, from int) {
 	queries, _ := c.m.factors()
 	for i, d := range c.m.byKey {
@@ -143,8 +142,8 @@ func (c *keyRows) addTo(sums []accumulators, rows asm.Value, rounded map[string]
 	}
 }
 
-// elementsOf computes what follows of each element, and rounds it to left fragments, by
-// array: those of keys or queries that do not exist are 0.
+// elementsOf computes the statements that follow for each element, and rounds the results to
+// left fragments, by array. Elements of keys or queries that do not exist are 0.
 func (c *keyRows) elementsOf(block asm.Value, first int, arrays map[string][][]asm.Value) map[string][]asm.Value {
 	f := c.f
 	last := f.Do("add.s32", c.height, asm.Int(-1))
@@ -181,8 +180,8 @@ func (c *keyRows) elementsOf(block asm.Value, first int, arrays map[string][][]a
 	return rounded
 }
 
-// enterQuery makes a query the one that statements are about, and returns its random
-// words for the four keys that a lane has two of.
+// enterQuery sets the variables to a query, and returns its random words for four keys; a lane
+// has two of these keys.
 func (c *keyRows) enterQuery(block, row asm.Value) map[string][]asm.Value {
 	f := c.f
 	at, words := c.statsOf(block, row), map[string][]asm.Value{}
@@ -204,7 +203,7 @@ func (c *keyRows) enterQuery(block, row asm.Value) map[string][]asm.Value {
 	return words
 }
 
-// followOne computes what follows of an element.
+// followOne computes the statements that follow for an element.
 func (c *keyRows) followOne(given map[string]asm.Value, words map[string][]asm.Value, key asm.Value, h int) {
 	odd := c.f.Do("setp.ne.s32", c.f.Do("and.b32", c.keyOf[0], asm.Int(1)), asm.Int(0))
 	for _, name := range slices.Sorted(maps.Keys(words)) {
@@ -226,7 +225,7 @@ func (c *keyRows) followOne(given map[string]asm.Value, words map[string][]asm.V
 	}
 }
 
-// write writes what becomes of the sums.
+// write writes the sums after their epilogues.
 func (c *keyRows) write(sums []accumulators) {
 	for i, d := range c.m.byKey {
 		limit := c.value(d.out[0].Axes[0].Size)

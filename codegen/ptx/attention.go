@@ -9,13 +9,13 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// An attention is a kernel whose cell multiplies some rows of queries by keys, goes on
-// with each row of these scores, and multiplies it, rounded, by values. Each warp of a
-// block takes 16 rows, which stay in registers: fragments.
+// An attention is a kernel whose cell multiplies rows of queries by keys, transforms each row of
+// these scores, and multiplies the rounded rows by values. Each warp of a block takes 16 rows,
+// which stay in registers as fragments.
 type attention struct {
 	scores *kernel.Dot
-	follow []kernel.Stmt // what is computed of row rowVar: Let, Set, Reduce, Random
-	leaves []*kernel.Set // numbers of row rowVar that are left to the gradient
+	follow []kernel.Stmt // the statements for row rowVar: Let, Set, Reduce, Random
+	leaves []*kernel.Set // numbers of row rowVar that are stored for the gradient
 	rounds *kernel.Set
 	values *kernel.Dot
 	out    []*kernel.Set // of the last product
@@ -86,13 +86,13 @@ func attentionOf(k *kernel.Kernel) (a *attention, why string) {
 	return a, a.checkValues(arrays(k))
 }
 
-// byRow is an assignment by row and column as one by column within a row.
+// byRow turns an assignment by row and column into an assignment by column for row rowVar.
 func byRow(s *kernel.Set) *kernel.Set {
 	row := map[string]string{s.Axes[0].Var: rowVar}
 	return renamed([]kernel.Stmt{&kernel.Set{Axes: s.Axes[1:], Dst: s.Dst, Value: s.Value}}, row)[0].(*kernel.Set)
 }
 
-// renamed is statements with other names of variables.
+// renamed is statements with renamed variables.
 func renamed(body []kernel.Stmt, names map[string]string) []kernel.Stmt {
 	to := map[string]*expr.Expr{}
 	for from, name := range names {
@@ -101,13 +101,13 @@ func renamed(body []kernel.Stmt, names map[string]string) []kernel.Stmt {
 	return kernel.RewriteAll(body, func(e *expr.Expr) *expr.Expr { return expr.Subst(e, to) })
 }
 
-// place is where a score lies, by row and column.
+// place is the index of a score by row and column.
 func (a *attention) place() *expr.Expr {
 	return at(a.scores.Dst, map[string]string{a.scores.Axes[0].Var: rowVar, a.scores.Axes[1].Var: colVar})
 }
 
-// checkRows says what is different from rows in registers: each statement sets elements
-// of arrays, those given or new ones, or random words, and reads those at its place.
+// checkRows says why rows cannot stay in registers. Each statement has to set elements of
+// arrays by query and key, or random words, and to read only elements at its own place.
 func (a *attention) checkRows(inRegisters map[string]bool, buffers map[string]bool) string {
 	axes := a.scores.Axes
 	if !a.scores.Zero || a.scores.MostRows == 0 || a.scores.MostRows%fragmentRows != 0 {
@@ -157,21 +157,21 @@ func (a *attention) checkRows(inRegisters map[string]bool, buffers map[string]bo
 		switch s := s.(type) {
 		case *kernel.Set:
 			inRegisters[s.Dst.Name] = true
-		case *kernel.Reduce: // what no product has made is not kept until all of a row is known
+		case *kernel.Reduce: // only products are kept until all of a row is known
 			inRegisters = maps.Clone(products)
 		}
 	}
 	return ""
 }
 
-// ofHead says whether a reduction is over the width of a head and reads nothing but buffers:
-// what it gives is known before any score.
+// ofHead says whether a reduction is over the width of a head and reads only buffers, so that it
+// does not need the scores.
 func (a *attention) ofHead(r *kernel.Reduce, buffers map[string]bool) bool {
 	return expr.Equal(r.Axis.Size, a.scores.Axes[2].Size) &&
 		!slices.ContainsFunc(expr.Elems(r.Value), func(e *expr.Expr) bool { return !buffers[e.Name] })
 }
 
-// checkValues looks at what comes after the rows.
+// checkValues says why the statements after the rows do not fit.
 func (a *attention) checkValues(buffers map[string]bool) string {
 	r, n, place := a.rounds, a.values.Axes, a.place()
 	rounded := at(r.Dst, map[string]string{r.Axes[0].Var: rowVar, r.Axes[1].Var: colVar})
@@ -198,12 +198,12 @@ func (a *attention) checkValues(buffers map[string]bool) string {
 	return ""
 }
 
-// queries, keys and its values are what is multiplied, a row of one head each.
+// queries, keys and vs, the values, are the factors, with rows of one head.
 func (a *attention) queries() flat.Operand { return flat.ProductOf(a.scores).A }
 func (a *attention) keys() flat.Operand    { return transposed(flat.ProductOf(a.scores).B) }
 func (a *attention) vs() flat.Operand      { return flat.ProductOf(a.values).B }
 
-// meanings are what the names of lets stand for, without such names.
+// meanings returns the values of lets, with names of lets replaced.
 func meanings(lets []*kernel.Let) map[string]*expr.Expr {
 	all := map[string]*expr.Expr{}
 	for _, l := range lets {
@@ -212,14 +212,14 @@ func meanings(lets []*kernel.Let) map[string]*expr.Expr {
 	return all
 }
 
-// widestHead is how wide a head is at most: its results are half of a thread's registers.
+// widestHead is the most width of a head: its results take half of a thread's registers.
 const widestHead = 128
 
 func wholeFragments(width *expr.Expr) bool {
 	return width.IsConst() && width.I%fragmentRows == 0 && width.I <= widestHead
 }
 
-// unfit says why tensor cores cannot have the factors.
+// unfit says why tensor cores cannot multiply the factors; "" if they can.
 func (a *attention) unfit(aligned map[string]bool) string {
 	if w := a.scores.Axes[2].Size; !wholeFragments(w) || !expr.Equal(w, a.values.Axes[1].Size) {
 		return "the width of a head is no multiple of 16 up to 128"
@@ -235,8 +235,7 @@ func (a *attention) unfit(aligned map[string]bool) string {
 	return ""
 }
 
-// inWholeUnits says why a factor's rows, given what lets stand for, are not in units of 16
-// bytes.
+// inWholeUnits says why a factor's rows, given the values of lets, are not in units of 16 bytes.
 func inWholeUnits(o flat.Operand, lets map[string]*expr.Expr, aligned map[string]bool) string {
 	unit := expr.Int(unitWide)
 	if !aligned[o.Slice] || !expr.IsInt(o.CS, 1) || !expr.IsMultiple(expr.Subst(o.Off, lets), unit) || !expr.IsMultiple(expr.Subst(o.RS, lets), unit) {

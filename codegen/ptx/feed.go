@@ -13,7 +13,7 @@ type feed struct {
 	limit  asm.Value // how many rows there are
 	width  int       // rows of a tile
 	alongK bool      // adjacent values in memory belong to a row
-	tile   swizzled  // in the first stage; its rows are adjacent in memory
+	tile   swizzled  // in the first stage; values of a row are adjacent in memory
 	warp   factor    // a warp's part of it
 
 	slots     int       // how many units a thread copies

@@ -18,12 +18,12 @@ const (
 	Pred  Class = 'p'
 	Word  Class = 'r' // 32 bits: integers of any sign
 	Float Class = 'f' // 32 bits: a float
-	Half  Class = 'h' // 16 bits: those of a narrow float
+	Half  Class = 'h' // 16 bits: a narrow float
 	Wide  Class = 'd' // 64 bits: addresses
 )
 
-// classes gives each class the type that it is declared and copied with, the prefix of
-// its registers, and the bytes that it has in memory; 0 if it has none.
+// classes gives each class the type of its declarations and copies, the prefix of its
+// registers, and its bytes in memory; 0 if it is not stored.
 var classes = map[Class]struct {
 	typ, prefix string
 	bytes       int
@@ -35,8 +35,8 @@ var classes = map[Class]struct {
 	Wide:  {"b64", "%d", 8},
 }
 
-// A Value is an operand: a constant, what one instruction computes, or a variable,
-// which instructions set again and again.
+// A Value is an operand: a constant, the result of one instruction, or a variable, which several
+// instructions may set.
 type Value struct {
 	class Class
 	kind  kind
@@ -48,7 +48,7 @@ type kind uint8
 const (
 	none kind = iota
 	constant
-	single // what one instruction computes
+	single // the result of one instruction
 	variable
 )
 
@@ -61,7 +61,7 @@ func (v Value) Class() Class { return v.class }
 // Const is the value of an integer constant, and whether v is one.
 func (v Value) Const() (int64, bool) { return v.n, v.kind == constant && v.class != Float }
 
-// Zero is the constant of a class that has no bit set.
+// Zero is the constant of a class with all bits 0.
 func (c Class) Zero() Value { return Value{c, constant, 0} }
 
 // Int is an integer constant.
@@ -81,7 +81,7 @@ func Bool(b bool) Value {
 	return Value{Pred, constant, 0}
 }
 
-// Space is a state space with its addresses: shared memory has 32-bit ones.
+// Space is a state space. Addresses of shared memory have 32 bits.
 type Space string
 
 // The spaces.
@@ -89,41 +89,41 @@ const (
 	Global  Space = "global"
 	Shared  Space = "shared"
 	Generic Space = ""
-	Params  Space = "param" // of a launch, which nothing writes
+	Params  Space = "param" // of a launch: read-only
 )
 
-// A Memory is a part of a space: what has another name shares nothing with it.
+// A Memory is a part of a space. Memories with different names do not overlap.
 type Memory struct {
 	Space Space
 	Name  string
 }
 
-// An Address is so many bytes behind a base in a memory.
+// An Address is a base and an offset in bytes in a memory.
 type Address struct {
 	Memory Memory
 	Base   Value
 	Bytes  int
 }
 
-// At is an address in the part of a space with a name.
+// At is an address in the named part of a space.
 func (s Space) At(name string, base Value) Address { return Address{Memory{s, name}, base, 0} }
 
-// Plus is the address that lies so many bytes further.
+// Plus is the address bytes further.
 func (a Address) Plus(bytes int) Address { return Address{a.Memory, a.Base, a.Bytes + bytes} }
 
-// An Instr is an instruction, or a region of code with the instructions in it: an
-// opIf runs its body where its operand holds, an opLoop once and again while its
-// operand, which the body computes, holds.
+// An Instr is an instruction, or a region with a body of instructions. An opIf runs its body
+// if its operand holds. An opLoop runs its body once, and again while its operand, which the
+// body computes, holds.
 type Instr struct {
 	op     string
 	dst    []Value
 	args   []Value
-	text   string // operands that are no values; what a comment says
-	guard  Value  // only where it holds
+	text   string // operands that are no values; the text of a comment
+	guard  Value  // runs only where it holds
 	memory Memory // of a load or a store, whose first operand is the address
-	bytes  int    // behind the address
-	from   Memory // that a copy reads, at its second operand
-	behind int    // bytes behind that
+	bytes  int    // offset from the address
+	from   Memory // of a copy's source, whose address is its second operand
+	behind int    // offset from that address
 	body   []*Instr
 }
 
@@ -142,7 +142,7 @@ type Func struct {
 	values int64
 }
 
-// NewFunc begins an entry whose blocks have so many threads.
+// NewFunc begins an entry whose blocks have a number of threads.
 func NewFunc(name string, threads int) *Func {
 	f := &Func{Name: name, Threads: threads}
 	f.at = &f.body
@@ -174,9 +174,8 @@ func (f *Func) fresh(c Class, k kind, n int) []Value {
 	return vs
 }
 
-// Param declares the next parameter, of a type such as u64, and returns its value.
-// Its name begins with _: ptxas of CUDA 12.4 crashes where a parameter is called like an
-// entry of the module.
+// Param declares the next parameter, of a type such as u64, and returns its value. Its name
+// begins with _: ptxas of CUDA 12.4 crashes if a parameter has the name of an entry.
 func (f *Func) Param(typ, name string) Value {
 	name = "_" + identifier(name)
 	f.params = append(f.params, fmt.Sprintf(".param .%s %s", typ, name))
@@ -184,8 +183,8 @@ func (f *Func) Param(typ, name string) Value {
 	return f.compute(class, Instr{op: "ld.param." + typ, text: "[" + name + "]"})
 }
 
-// ParamArray declares the next parameter, bytes that lie at a multiple of 16, and returns
-// their address in the space Params.
+// ParamArray declares the next parameter, bytes at a multiple of 16, and returns their address
+// in the space Params.
 func (f *Func) ParamArray(name string, bytes int) Value {
 	name = "_" + identifier(name)
 	f.params = append(f.params, fmt.Sprintf(".param .align 16 .b8 %s[%d]", name, bytes))
@@ -210,8 +209,7 @@ func (f *Func) DynamicShared() Value { return f.Special(dynamicShared) }
 // Special is a special register, such as %tid.x.
 func (f *Func) Special(name string) Value { return f.compute(Word, Instr{op: "mov.u32", text: name}) }
 
-// Do computes an instruction of the table that has one form. Of constant integers it
-// is one.
+// Do computes an instruction of the table that has one form. It folds constant integers.
 func (f *Func) Do(op string, args ...Value) Value {
 	if len(forms[op]) != 1 {
 		panic("BUG: no instruction " + op)
@@ -223,10 +221,10 @@ func (f *Func) Do(op string, args ...Value) Value {
 	return f.compute(c, Instr{op: op, args: args})
 }
 
-// New is a variable, which has no value yet.
+// New is a variable without a value.
 func (f *Func) New(c Class) Value { return f.fresh(c, variable, 1)[0] }
 
-// Variable is a variable that begins with a value.
+// Variable is a variable with an initial value.
 func (f *Func) Variable(v Value) Value {
 	x := f.New(v.class)
 	f.Move(x, v)
@@ -241,7 +239,7 @@ func (f *Func) Into(dst Value, op string, args ...Value) {
 // Move sets a variable.
 func (f *Func) Move(dst, src Value) { f.Into(dst, "mov."+classes[dst.class].typ, src) }
 
-// Copy is what a value is now, also where that is a variable.
+// Copy is the present value of v, which stays the same if the variable v changes.
 func (f *Func) Copy(v Value) Value {
 	return f.compute(v.class, Instr{op: "mov." + classes[v.class].typ, args: []Value{v}})
 }
@@ -254,19 +252,19 @@ func (f *Func) As(c Class, v Value) Value {
 // Load reads an element.
 func (f *Func) Load(at Address, c Class) Value { return f.Loads(at, c, 1)[0] }
 
-// Loads reads elements side by side, as many as a vector has (1, 2 or 4).
+// Loads reads n adjacent elements (1, 2 or 4).
 func (f *Func) Loads(at Address, c Class, n int) []Value {
 	vs := f.fresh(c, single, n)
 	f.LoadInto(at, vs...)
 	return vs
 }
 
-// LoadInto is Loads into variables.
+// LoadInto reads adjacent elements into variables.
 func (f *Func) LoadInto(at Address, dst ...Value) {
 	f.emit(&Instr{op: opLoad, dst: dst, args: []Value{at.Base}, memory: at.Memory, bytes: at.Bytes})
 }
 
-// Store writes values of one class, as many as a vector has.
+// Store writes 1, 2 or 4 values of one class to adjacent elements.
 func (f *Func) Store(at Address, src ...Value) {
 	f.emit(&Instr{op: opStore, args: append([]Value{at.Base}, src...), memory: at.Memory, bytes: at.Bytes})
 }
@@ -278,7 +276,7 @@ func (f *Func) Shuffle(mode string, v Value, by int) Value {
 	return f.compute(v.class, Instr{op: op, args: []Value{v}, text: fmt.Sprintf("%d, 31, -1", by)})
 }
 
-// Ballot has a bit for each lane of the warp, which is set where a predicate holds.
+// Ballot has a bit for each lane of the warp, set where a predicate holds.
 func (f *Func) Ballot(p Value) Value {
 	return f.compute(Word, Instr{op: opBallot, args: []Value{p}, text: "-1"})
 }
@@ -289,7 +287,7 @@ func (f *Func) Barrier() { f.emit(&Instr{op: opBarrier, text: "0"}) }
 // WarpSync waits for all lanes of the warp, and orders their memory accesses.
 func (f *Func) WarpSync() { f.emit(&Instr{op: opWarpSync, text: "-1"}) }
 
-// If does what do writes where a predicate holds.
+// If runs the instructions of do where a predicate holds.
 func (f *Func) If(p Value, do func()) {
 	f.region(opIf, func() Value {
 		do()
@@ -297,7 +295,7 @@ func (f *Func) If(p Value, do func()) {
 	})
 }
 
-// Loop does what do writes once, and again while the predicate that it returns holds.
+// Loop runs the instructions of do once, and again while the returned predicate holds.
 func (f *Func) Loop(do func() (again Value)) { f.region(opLoop, do) }
 
 func (f *Func) region(op string, do func() Value) {
@@ -308,13 +306,13 @@ func (f *Func) region(op string, do func() Value) {
 	f.emit(i)
 }
 
-// Rolled asks that a loop, whose body it begins, is not unrolled.
+// Rolled, at the start of a loop's body, asks not to unroll the loop.
 func (f *Func) Rolled() { f.emit(&Instr{op: opPragma, text: `"nounroll";`}) }
 
 // Return ends the thread.
 func (f *Func) Return() { f.emit(&Instr{op: opReturn}) }
 
-// Guarded puts each instruction that do writes under a predicate.
+// Guarded puts each instruction of do under a predicate.
 func (f *Func) Guarded(p Value, do func()) {
 	if p.class != Pred || f.guard.Valid() {
 		panic("BUG: a guard within a guard, or no predicate")
@@ -327,8 +325,7 @@ func (f *Func) Guarded(p Value, do func()) {
 // Comment is a line for readers.
 func (f *Func) Comment(text string) { f.emit(&Instr{op: opComment, text: text}) }
 
-// Loc says that what follows is for a line of a source file, by the module's
-// number of the file.
+// Loc assigns the following instructions to a line of a source file, by its number in the module.
 func (f *Func) Loc(file, line, column int) {
 	f.emit(&Instr{op: opLoc, text: fmt.Sprintf("%d %d %d", file, line, column)})
 }

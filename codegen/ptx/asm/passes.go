@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// A Pass is one rewrite of a function, which keeps every bit that it computes.
+// A Pass is a rewrite of a function that keeps every bit of its results.
 type Pass struct {
 	Name, Why string
 	Run       func(f *Func)
@@ -28,7 +28,7 @@ func (f *Func) Optimize() {
 	}
 }
 
-// each visits instructions and what lies in them.
+// each visits instructions and their bodies.
 func each(is []*Instr, visit func(i *Instr)) {
 	for _, i := range is {
 		visit(i)
@@ -36,52 +36,52 @@ func each(is []*Instr, visit func(i *Instr)) {
 	}
 }
 
-// movable says whether an instruction gives its values wherever its operands are the
-// same: it computes or loads them, always.
+// movable says whether the values of an instruction depend only on its operands and memory: it
+// computes or loads them, without a guard.
 func (i *Instr) movable() bool {
 	return (pure[i.op] != nil || i.op == opLoad) && !i.guard.Valid() && i.dst[0].kind == single
 }
 
-// costly says whether an instruction is worth a register all through a loop. A
-// division by a constant is none.
+// costly says whether an instruction is worth a register throughout a loop. A division by a
+// constant is not.
 func (i *Instr) costly() bool {
 	return divides(i.op) && i.args[1].kind != constant || i.op == "div.rn.f32" || i.op == "sqrt.rn.f32" || i.text != ""
 }
 
-// A walk follows a function in the order of its code and knows at each instruction
-// what values are copies of.
+// A walk follows a function in the order of its code. At each instruction it knows the
+// originals of copies.
 type walk struct {
 	visit    func(i *Instr)
-	values   numbered[int]  // versions of variables, and of memories: numbers that
-	memories map[Memory]int // change whenever they may have changed
+	values   numbered[int]  // versions of variables; a version changes when its
+	memories map[Memory]int // variable or memory may have changed
 	all      int            // of all memory
 	count    int
 	loops    int // begun and ended so far
 	copies   numbered[operand]
-	seen     map[key]*Instr // the instructions so far, of all regions around
-	seenHere []key          // of the innermost
+	seen     map[key]*Instr // the instructions so far, of all enclosing regions
+	seenHere []key          // of the innermost region
 }
 
-// An operand is a value, and its version where it is a variable.
+// An operand is a value, with its version if it is a variable.
 type operand struct {
 	Value
 	version int
 }
 
-// A key is what instructions that give the same values have in common. It is looked up for
-// each instruction: numbers stand beside each other, so that they are hashed at once.
+// A key is equal for instructions that give the same values. It is looked up for each
+// instruction: its numbers are adjacent, so that they are hashed at once.
 type key struct {
 	op, text string
 	memory   Memory
-	numbers  [16]int64 // class, results, bytes, loops, versions, then those of the operands
+	numbers  [16]int64 // class, results, bytes, loops, versions, then the operands
 }
 
 func newWalk(visit func(i *Instr)) *walk {
 	return &walk{visit: visit, memories: map[Memory]int{}, seen: map[key]*Instr{}}
 }
 
-// change notes what an instruction changes. What one instruction alone computes never
-// changes where it is known.
+// change notes the variables and memories that an instruction changes. Single values never
+// change.
 func (w *walk) change(i *Instr) {
 	w.count++
 	switch i.op {
@@ -108,7 +108,7 @@ func (w *walk) operand(v Value) operand {
 func (w *walk) key(i *Instr) key {
 	k := key{op: i.op, text: i.text, memory: i.memory}
 	loops, version, all := 0, 0, 0
-	if !i.costly() { // what is cheap is not the same behind a loop
+	if !i.costly() { // a cheap value is not reused after a loop
 		loops = w.loops
 	}
 	if i.op == opLoad {
@@ -123,7 +123,7 @@ func (w *walk) key(i *Instr) key {
 	return k
 }
 
-// now is a value that is the same as v here, and known for longer.
+// now is the original of v if v is a copy that is still valid; else v.
 func (w *walk) now(v Value) Value {
 	if c := w.copies.of(v); c.Valid() && c == w.operand(c.Value) {
 		return c.Value
@@ -161,9 +161,8 @@ func (w *walk) body(is []*Instr) {
 	w.seenHere = around
 }
 
-// common takes what is known already instead of computing or loading it again. What
-// is cheap is not kept through a loop, for registers are few; a load not past a store
-// to its memory or a barrier.
+// common reuses values instead of computing or loading them again. It does not keep cheap values
+// through a loop, since registers are few, nor loads past a store to their memory or a barrier.
 func common(f *Func) {
 	var w *walk
 	w = newWalk(func(i *Instr) {
@@ -182,7 +181,7 @@ func common(f *Func) {
 	w.body(f.body)
 }
 
-// invariant moves what is the same in every iteration of a loop before it.
+// invariant hoists loop-invariant instructions.
 func invariant(f *Func) { f.body = lifted(f.body) }
 
 func lifted(is []*Instr) []*Instr {
@@ -203,9 +202,8 @@ func lifted(is []*Instr) []*Instr {
 	return out
 }
 
-// leaving are the instructions of a loop's body that go before it. What costs no more
-// than the register that it would take in this loop and those within stays, and so
-// does what not every iteration comes to.
+// leaving returns the instructions of a loop's body to hoist: only those worth a register in
+// this loop and the loops in it, and only those that every iteration runs.
 func leaving(body []*Instr) map[*Instr]bool {
 	var inside numbered[bool] // what changes
 	memories, innermost := map[Memory]bool{}, true
@@ -244,7 +242,7 @@ func leaving(body []*Instr) map[*Instr]bool {
 	return goes
 }
 
-// dead drops what nobody needs and regions that are never entered.
+// dead drops instructions whose results are not needed, and regions that are never entered.
 func dead(f *Func) {
 	for n := -1; n != count(f.body); {
 		n = count(f.body)
@@ -283,7 +281,7 @@ func count(is []*Instr) (n int) {
 // acts says whether an instruction does more than set its results.
 func (i *Instr) acts() bool { return pure[i.op] == nil && i.op != opLoad }
 
-// alive is what has to stay of a body where some values are needed.
+// alive is a body reduced to the instructions that have effects or needed results.
 func alive(is []*Instr, needed numbered[bool]) []*Instr {
 	var out []*Instr
 	for _, i := range is {

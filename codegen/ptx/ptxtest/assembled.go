@@ -21,23 +21,23 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 )
 
-// Archs are the architectures that every module is to run on.
+// Archs are the architectures that every module must run on.
 var Archs = []string{"sm_80", "sm_89", "sm_90", "sm_120"}
 
-// Assembled is a committed list of what NVIDIA's assembler said of kernels. Assembling all
-// of them takes minutes, and the same text gives the same answer: only a kernel whose text
-// is not on the list is assembled.
+// Assembled is a committed list of the usage of kernels as NVIDIA's assembler reports it.
+// Assembling all kernels takes minutes, and equal texts have equal usage: only kernels whose
+// text is not on the list are assembled.
 type Assembled struct {
 	path, version string
 
 	mu     sync.Mutex
 	hashes map[*kernel.Kernel]string
 	known  map[string]string // by architecture and hash: the usage
-	seen   map[string]string // those that were asked for
+	seen   map[string]string // entries that were asked for
 }
 
-// ReadAssembled reads a list, which may be missing. Without the assembler that the list is
-// from the test is skipped, unless it is to update the list.
+// ReadAssembled reads a list, which may be missing. It skips the test if the list is from
+// another assembler, unless the test is to update the list.
 func ReadAssembled(t testing.TB, path string, update bool) *Assembled {
 	t.Helper()
 	said, err := exec.Command(full.Needs(t, full.Ptxas), "--version").Output()
@@ -64,8 +64,8 @@ func ReadAssembled(t testing.TB, path string, update bool) *Assembled {
 	return a
 }
 
-// Usage is what each kernel needs on an architecture. Those that are not on the list are
-// assembled, as one module; again, so are those that are.
+// Usage is what each kernel needs on an architecture. It assembles the kernels that are not on
+// the list, or all kernels with again, as one module.
 func (a *Assembled) Usage(ks []*kernel.Kernel, o ptx.Options, arch string, again bool) (map[string]ptxas.Usage, error) {
 	keys, all := map[string]string{}, map[string]ptxas.Usage{}
 	var fresh []*kernel.Kernel
@@ -110,7 +110,7 @@ func (a *Assembled) Usage(ks []*kernel.Kernel, o ptx.Options, arch string, again
 	return all, nil
 }
 
-// hash is of a kernel's text, whatever the kernel is called and wherever it comes from.
+// hash is the hash of a kernel's text without the kernel's name and origin.
 func (a *Assembled) hash(k *kernel.Kernel, o ptx.Options) (string, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -125,13 +125,13 @@ func (a *Assembled) hash(k *kernel.Kernel, o ptx.Options) (string, error) {
 	return a.hashes[k], nil
 }
 
-// origin is what says where a text comes from.
+// origin matches the lines that say where a text comes from.
 var origin = regexp.MustCompile(`(?m)^(//|\.file|\t\.loc) .*\n`)
 
-// form is a row behind the architecture and the hash.
+// form is the format of a row after the architecture and the hash.
 const form = "%d %d %d %d %d"
 
-// head says by which assembler a list is.
+// head is the head of a list, with the assembler's version.
 func (a *Assembled) head() string {
 	return "Written by go test -update, never by hand: registers, bytes of shared memory and of stack, bytes stored and loaded of spilled registers,\n" +
 		"by architecture and hash of a kernel's PTX. From " + a.version + "\n"
@@ -141,7 +141,7 @@ func row(u ptxas.Usage) string {
 	return fmt.Sprintf(form, u.Registers, u.Shared, u.Stack, u.SpillStores, u.SpillLoads)
 }
 
-// Write makes the list one of the kernels that were asked for.
+// Write writes the list of the kernels that were asked for.
 func (a *Assembled) Write() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
