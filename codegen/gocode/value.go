@@ -51,8 +51,8 @@ func typeOf(t reflect.Type) *jen.Statement {
 	return jen.Id(t.Name())
 }
 
-// inner is a composite literal without its type, which the elements of a slice go
-// without. Structs in a slice have a line each.
+// inner is a composite literal without its type, as for elements of a slice. Structs in a slice
+// have a line each.
 func inner(v reflect.Value) *jen.Statement {
 	if v.Kind() == reflect.Struct {
 		return FieldsOf(v.Interface()).Code()
@@ -84,8 +84,8 @@ func Slice(of jen.Code, elements []jen.Code) *jen.Statement {
 	return jen.Index().Add(of, Lines(elements...))
 }
 
-// Field is a field of a struct, whose value is code or a value that Value prints. It is nil
-// where there is no value, or one that is zero or empty.
+// Field is a field of a struct with code or a value that Value prints; nil if the value is
+// missing, zero or empty.
 func Field(name string, x any) jen.Code {
 	v := reflect.ValueOf(x)
 	if !v.IsValid() || v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0 {

@@ -21,8 +21,7 @@ const (
 	manyLaunches = 100_000
 )
 
-// counting is a device that counts, of which o says what card it stands for and what is known
-// of registers, and the model's machine on it.
+// counting opens a counting device, with the card and registers of o, and the model's machine on it.
 func (m *Model) counting(o counted.Options) (*counted.Driver, *cuda.Machine, error) {
 	o.Program, o.Costs = m.GPU, m.Costs
 	d, err := counted.Open(o)
@@ -39,9 +38,8 @@ func (m *Model) unbegun(on device.Machine) (*train.Trainer, error) {
 	return t, t.SetTask(m.Task, tasks.Kit())
 }
 
-// Count counts what training asks of a card. As in training, nobody waits for a step before
-// its report, the last one here. Equal models give equal reports; nothing in them is of the
-// host.
+// Count counts the work of training on a card. As in training, it waits only for the step with a
+// report, here the last. Equal models give equal reports; nothing in them depends on the host.
 func (m *Model) Count(o counted.Options) (counted.Report, error) {
 	d, machine, err := m.counting(o)
 	if err != nil {

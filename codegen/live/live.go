@@ -1,9 +1,7 @@
-// Package live makes of a compiled spec what a generated program has, as values of this
-// process: its configuration, the launch plan, the kernels for a GPU and what each has to
-// do. Nothing is printed as Go and nothing is built, so there are no kernels for a
-// processor. It comes after package codegen, whose PTX it takes; what trains and measures
-// models without their programs comes after it. A test holds it to generated programs,
-// launch by launch.
+// Package live turns a compiled spec into values of this process, without a generated program:
+// the configuration, the launch plan, the kernels for a GPU and their costs. It prints and builds
+// no Go, so there are no kernels for a processor. Package codegen prints its PTX. A test compares
+// it with generated programs, launch by launch.
 package live
 
 import (
@@ -121,8 +119,8 @@ func (m *Model) Trainer(machine device.Machine) (*train.Trainer, error) {
 	return t, t.Prepare(m.Task, tasks.Kit())
 }
 
-// costOf counts what a launch of a kernel has to do, its instructions on a processor left out. Launches are of few sizes, and a count
-// may be a loop over rows: it is kept for each.
+// costOf counts the cost of a kernel's launch, without instructions on a processor. Launches have
+// few sizes, and a count may loop over rows: it keeps the count of each size.
 func costOf(k *kernel.Kernel) func(e *device.Env) cpu.Cost {
 	tallies := []cost.Tally{cost.Operations(k), cost.Products(k), cost.Narrow(k), cost.Split(k), cost.Others(k), {Count: expr.Simplify(cost.Bytes(k))}}
 	names := slices.Sorted(maps.Keys(cost.Vars(tallies...)))

@@ -5,8 +5,7 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// follows computes statements that follow, from one up to another, and the sides in
-// front of them.
+// follows computes statements [from, to) of those that follow, and the sides before them.
 func (g *attendGrad) follows(from, to, m int, key asm.Value) {
 	for _, s := range g.m.sides {
 		if from <= s.at && s.at <= to {
@@ -45,8 +44,8 @@ func (g *attendGrad) aside(s side, m int, key asm.Value) {
 	}
 }
 
-// rest computes sides of which there is no key, where elements of keys count for nothing: the
-// lanes of a row take them in turn.
+// rest computes the elements of sides that correspond to no key, with 0 for elements of arrays.
+// The lanes of a row take them round-robin.
 func (g *attendGrad) rest() {
 	f := g.f
 	for _, s := range g.m.sides {

@@ -8,7 +8,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// write writes what becomes of a product, of the rows of a lane that are below a limit.
+// write writes a product after its epilogue, for the rows of a lane below a limit.
 func (a *attend) write(o accumulators, d *kernel.Dot, out []*kernel.Set, rows [halves]asm.Value, limit asm.Value) {
 	f := a.f
 	row := a.choose(a.even, rows[0], rows[1])
@@ -40,9 +40,9 @@ func (a *attend) write(o accumulators, d *kernel.Dot, out []*kernel.Set, rows [h
 	}
 }
 
-// wholeSectors computes what is rounded of a pair's columns, and exchanges it with the lane
-// of the same row's other columns, so that each of them stores 8 elements and both a sector.
-// All lanes do so: what reads memory, which may have no such row, is left out.
+// wholeSectors computes the rounded columns of a pair and exchanges them with the lane that has
+// the row's other columns, so that each lane stores 8 elements and both a sector. All lanes take
+// part, so it leaves out values that read memory: their row may not exist.
 func (a *attend) wholeSectors(d *kernel.Dot, out []*kernel.Set, pair [][]asm.Value, row asm.Value, first int) map[*kernel.Set]func() {
 	f, stores := a.f, map[*kernel.Set]func(){}
 	low := f.Do("setp.lt.s32", a.key, asm.Int(8)) // has columns from 0 on, of each 8

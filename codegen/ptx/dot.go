@@ -28,9 +28,9 @@ var tilings = []struct {
 }
 
 // gridTilings are for kernels that are one product, and tried in order: the first that
-// gives enough blocks in a launch, of all its replicas. The more outputs a thread has, the less it reads for each. The
-// smaller a tile is, the fewer threads there are to wait for what comes from memory, and
-// the more they read at a time.
+// gives enough blocks in a launch, over all replicas. The more outputs a thread has, the less it
+// reads for each. A smaller tile has fewer threads to hide the latency of memory, so they read
+// more at a time.
 var gridTilings = []struct {
 	blocks int
 	tiling
@@ -61,8 +61,8 @@ func (t tiling) bytes() int {
 // threads is how many threads compute a tile.
 func (t tiling) threads() int { return t.rows / t.high * (t.cols / t.wide) }
 
-// share is what a thread has of a tile: columns lie in fours, so that threads side by
-// side read side by side.
+// share is a thread's share of a tile: columns in fours, so that adjacent threads read adjacent
+// elements.
 func (t tiling) share(p *printer, n flat.Product) share {
 	return share{
 		printer: p, n: n, sizeM: p.value(n.M), sizeN: p.value(n.N),

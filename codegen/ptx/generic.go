@@ -36,11 +36,10 @@ type workgroup struct {
 	whole   bool      // the workgroup is the block
 }
 
-// A printer writes one kernel. Under the generic schedule cells go to workgroups in
-// iteration, elements of a statement go to the threads of the workgroup in turn, and
-// between two statements the workgroup waits where waits.go finds that one needs what
-// other threads did in the other. Scalars and the conditions of loops are computed
-// by every thread for itself.
+// A printer writes one kernel. Under the generic schedule, cells go to workgroups round-robin,
+// and elements of a statement to the workgroup's threads round-robin. The workgroup waits
+// between statements only where waits.go finds that one depends on other threads' accesses.
+// Every thread computes scalars and conditions for itself.
 type printer struct {
 	k     *kernel.Kernel
 	f     *asm.Func

@@ -8,9 +8,9 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// A pointwise is a kernel whose statements set the same range of elements, and of what they
-// write read the element alone that they are at: an optimizer's update of a range of
-// parameters and moments. A thread takes four elements through all statements in registers.
+// A pointwise is a kernel whose statements set the same range of elements, and read arrays that
+// they write only at the present element, as in an optimizer's update of parameters and moments.
+// A thread takes four elements through all statements in registers.
 type pointwise struct {
 	size    *expr.Expr // of the range, in a cell
 	sets    []*kernel.Set

@@ -26,9 +26,9 @@ var reductions = map[expr.Op]reduction{
 // warp does it for itself.
 func (p *printer) reduce(n *kernel.Reduce) asm.Value { return p.reduces(n, 1, func(int) {})[0] }
 
-// reduces does so for some rows at once, so that loads of one need not wait for another's.
-// What enter says of a row holds until it is called for the next; rows have one element
-// at least, and most says how many at most.
+// reduces reduces several rows at once, so that loads of a row do not wait for another row's.
+// Enter sets the variables to a row. Rows have at least one element, and a size bounded by most
+// if there are several rows.
 func (p *printer) reduces(n *kernel.Reduce, rows int, enter func(row int)) []asm.Value {
 	f, r, size := p.f, reductions[n.Op], n.Axis.Size
 	value, accs := p.own(n.Value), make([]asm.Value, rows)
@@ -94,7 +94,7 @@ func (p *printer) inFours(value *expr.Expr, name string) bool {
 	return slices.ContainsFunc(expr.Elems(value), func(e *expr.Expr) bool { return aligned(e, name, kernel.Neighbours, p.aligned) })
 }
 
-// most is a constant that a size is at most, nil if there is none to see.
+// most is a constant upper bound of a size; nil if none is known.
 func most(size *expr.Expr) *expr.Expr {
 	if size.IsConst() {
 		return size
@@ -105,9 +105,9 @@ func most(size *expr.Expr) *expr.Expr {
 	return nil
 }
 
-// upTo computes an expression for the values of a variable that a lane takes from first
-// on, without a branch: from a limit on the last value stands in, and its result is
-// left out for another. The first may be known to be there.
+// upTo computes an expression for a lane's values of a variable from first on, without a branch.
+// Values from limit on compute the last value instead, and give other as their result. There
+// says that the first value is below limit.
 func (p *printer) upTo(limit asm.Value, value *expr.Expr, name string, first, other asm.Value, there bool) []asm.Value {
 	f := p.f
 	last := f.Do("add.s32", limit, asm.Int(-1))

@@ -13,10 +13,10 @@ import (
 
 // A scatter is a product whose left factor is 1 where a condition holds and 0 elsewhere, as
 // gradients go to the rows of a table that were read. A warp has columns of a row of the
-// output. It asks of 32 rows of the right factor at a time which are for its own, and adds
-// those in ascending order. The others add 0, which changes a sum of -0 alone: a warp that begins
-// with one takes all rows. A row that is not finite makes all of the table no number by the
-// definition, and here the row that it is for: the norm of the gradients is none either way.
+// output. It tests 32 rows of the right factor at a time, and adds the rows for its own row in
+// ascending order. Other rows add 0, which changes only a sum of -0: a warp that begins with -0
+// takes all rows. A row that is not finite makes the whole table NaN by definition, and here
+// only its own row: the norm of the gradients is not finite either way.
 type scatter struct {
 	flat.Product
 	one   *kernel.Set // the left factor

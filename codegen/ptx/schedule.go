@@ -13,16 +13,16 @@ import (
 type schedule struct {
 	name   string
 	passes []flat.Pass
-	// unfit says why a kernel after the passes, of whose buffers some are always at a
-	// multiple of 16 bytes, is not one for it; "" if it is.
+	// unfit says why a kernel after the passes does not fit; "" if it fits. Aligned buffers are
+	// always at a multiple of 16 bytes.
 	unfit func(k *kernel.Kernel, aligned map[string]bool) string
 	// threads is how many a block has, and whether they are one workgroup.
 	threads func(k *kernel.Kernel, g kernel.Geometry) (n int, whole bool)
 	pieces  func(k *kernel.Kernel, g kernel.Geometry) string // how large what a block takes is
-	// cells prepares a printer for a kernel and returns what workgroups take in turn.
+	// cells prepares a printer for a kernel and returns the cells that workgroups take.
 	cells func(p *printer, k *kernel.Kernel) (cells, error)
-	// tensor says which products it multiplies on tensor cores, of which a kernel has one;
-	// nil: none.
+	// tensor says which products it multiplies on tensor cores; a kernel must have one. Nil:
+	// none.
 	tensor func(s kernel.Stmt) bool
 	fours  bool // and adds what comes in fours in another order before sm_90
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// A share is what a thread has in registers of a product's output, tile by tile: high
-// rows, and of each row wide columns, that lie in fours.
+// A share is a thread's part of a tile of a product's output, in registers: high rows of wide
+// columns, in fours.
 type share struct {
 	*printer
 	n            flat.Product
@@ -49,8 +49,8 @@ func (p *printer) when(cond asm.Value, do func()) {
 	p.f.If(cond, do)
 }
 
-// output does something for each output that exists, n side by side from output (i, j)
-// on, where the first is at a row and a column.
+// output calls do for each existing output, n adjacent ones from output (i, j) on. The first
+// output is at row and col.
 func (s *share) output(row, col asm.Value, do func(i, j, n int, at address)) {
 	f, c, n := s.f, s.n.C, 1
 	if s.wide%vectorMost == 0 {
@@ -69,8 +69,7 @@ func (s *share) output(row, col asm.Value, do func(i, j, n int, at address)) {
 	}
 }
 
-// follow computes what comes after the product of each output, the first of which is at
-// a row and a column.
+// follow computes the epilogue of each output. The first output is at row and col.
 func (s *share) follow(t tiled, acc [][]asm.Value, row, col asm.Value) {
 	n := 1
 	if s.wide%vectorMost == 0 && expr.IsMultiple(s.n.N, expr.Int(vectorMost)) {
@@ -85,11 +84,11 @@ func (s *share) follow(t tiled, acc [][]asm.Value, row, col asm.Value) {
 	}
 }
 
-// longest is how many operations may come after the product of a thread's outputs before
-// they are a loop: written out they would be more than a cache of instructions has.
+// longest is the most operations of an unrolled epilogue: more would exceed the instruction
+// cache, and become a loop.
 const longest = 2048
 
-// long says whether what comes after a product is a loop.
+// long says whether the epilogue of a product is a loop.
 func (s *share) long(t tiled) bool {
 	n := 0
 	for _, st := range t.rows.Body {

@@ -5,8 +5,8 @@ import "github.com/arithlang/mlc/codegen/ptx/asm"
 // An addend is two lists of factors whose products are added.
 type addend struct{ a, b []asm.Value }
 
-// addends are what is added in turn for the products of factors: these, or of those that are
-// split three products of halves, as kernel.Dot defines.
+// addends returns the factors whose products are added in order: the given ones, or, if they are
+// split, three pairs of halves as kernel.Dot defines.
 func (p *printer) addends(split bool, a, b []asm.Value) []addend {
 	if !split {
 		return []addend{{a, b}}

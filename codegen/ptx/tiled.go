@@ -10,9 +10,9 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// A tiled is a kernel whose one cell is a product, of which the left factor may be
-// computed, and then a loop over its rows that computes something of each output alone. Blocks take tiles of the output, and a
-// thread goes on with the outputs that it has in registers.
+// A tiled is a kernel whose one cell is a product, then perhaps a loop over its rows with an
+// elementwise epilogue. The left factor may be computed. Blocks take tiles of the output, and a
+// thread finishes the outputs that it has in registers.
 type tiled struct {
 	*kernel.Dot
 	left *kernel.Set           // makes the left factor; nil if that is a buffer
