@@ -47,8 +47,8 @@ func geometry(p *lower.Program) func(k *kernel.Kernel) kernel.Geometry {
 	}
 }
 
-// Aligned tells of each buffer of a program's kernels whether all launches bind it
-// to multiples of 16 bytes.
+// Aligned says for each buffer of a program's kernels whether all launches bind it to multiples
+// of 16 bytes.
 func Aligned(p *lower.Program) func(k *kernel.Kernel, buffer int) bool {
 	all := map[*kernel.Kernel][]bool{}
 	for _, r := range p.Routines() {
@@ -64,8 +64,8 @@ func Aligned(p *lower.Program) func(k *kernel.Kernel, buffer int) bool {
 	return func(k *kernel.Kernel, buffer int) bool { return all[k][buffer] }
 }
 
-// sets tells of each of a program's kernels how many launches go together at most. Trainers
-// have stretches of parameters that are alike updated together.
+// sets returns the most launches of each kernel that go together. Trainers update identical
+// stretches of parameters together.
 func sets(p *lower.Program) func(k *kernel.Kernel) int {
 	most := map[*kernel.Kernel]int{}
 	for _, r := range p.Routines() {

@@ -35,7 +35,7 @@ func reach(m *check.Model) eval.Reach {
 	return r
 }
 
-// least is the smaller of two sizes, of which 0 is none.
+// least is the smaller of two sizes; 0 means no size.
 func least(a, b int) int {
 	if a == 0 || b == 0 {
 		return a + b

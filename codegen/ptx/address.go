@@ -74,7 +74,7 @@ func (p *printer) stride(at address, n *expr.Expr, times int) asm.Value {
 	return p.f.Do("mul.wide.s32", p.value(n), asm.Int(size))
 }
 
-// behind is the address that lies a stride behind another.
+// behind is the address a stride after another.
 func (p *printer) behind(at address, by asm.Value) address {
 	if n, known := by.Const(); known && int(n) < maxOffset-at.Bytes {
 		at.Bytes += int(n)

@@ -4,7 +4,7 @@ package asm
 // passes look into such tables at each operand.
 type numbered[T any] []T
 
-// of is what the table has of a value: of a constant, nothing.
+// of is the table's entry for a value; zero for a constant.
 func (a numbered[T]) of(v Value) (t T) {
 	if v.kind >= single && v.n < int64(len(a)) {
 		t = a[v.n]

@@ -53,11 +53,11 @@ func (f *Func) CopyAsync(to, from Address, n Value) {
 	f.emit(&Instr{op: opCopy, args: []Value{to.Base, from.Base, n}, memory: to.Memory, bytes: to.Bytes, from: from.Memory, behind: from.Bytes})
 }
 
-// CommitCopies makes a group of the copies that this thread has begun since the last.
+// CommitCopies makes a group of the copies that this thread has begun since its last group.
 func (f *Func) CommitCopies() { f.emit(&Instr{op: opCommit}) }
 
 // WaitCopies waits until all but the last n groups of this thread's copies are there.
-// Others see them behind a barrier.
+// Other threads see them after a barrier.
 func (f *Func) WaitCopies(n int) { f.emit(&Instr{op: opWait, text: fmt.Sprint(n)}) }
 
 // fragments are the operands of an instruction in vectors, as many registers each as it

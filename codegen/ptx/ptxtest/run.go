@@ -179,8 +179,8 @@ func (l *launch) buffer(set, i int) error {
 	return nil
 }
 
-// spare is what a block's part of the scratch has beyond its tiles, so that an
-// access beyond them is one to memory that holds nothing.
+// spare is the unused end of a block's part of the scratch, so that an access beyond the tiles
+// meets memory that holds nothing.
 const spare = 256
 
 const (
