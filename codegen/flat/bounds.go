@@ -7,14 +7,13 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// Bounds are what is known of the variables that a kernel binds, over scalars of the
-// launch, as one goes through its statements.
+// Bounds holds bounds of the variables that a kernel binds, over scalars of the launch.
 type Bounds struct {
 	// A variable that is in neither map is a scalar, and its own bound.
-	upper, lower map[string]*expr.Expr // nil where there is none
+	upper, lower map[string]*expr.Expr // nil: unbounded
 }
 
-// NewBounds begins with the axes of a grid.
+// NewBounds returns the bounds of the axes of a grid.
 func NewBounds(grid []kernel.Axis) *Bounds {
 	b := &Bounds{map[string]*expr.Expr{}, map[string]*expr.Expr{}}
 	for _, a := range grid {
@@ -23,8 +22,8 @@ func NewBounds(grid []kernel.Axis) *Bounds {
 	return b
 }
 
-// Enter notes what a statement says of the variables that it binds, for itself, for
-// those after it or in its body.
+// Enter records bounds of the variables that a statement binds, for itself, its body and
+// the statements after it.
 func (b *Bounds) Enter(s kernel.Stmt) {
 	switch s := s.(type) {
 	case *kernel.Let:
@@ -53,8 +52,8 @@ func (b *Bounds) max(e *expr.Expr) *expr.Expr { return b.extreme(e, b.upper, exp
 // min returns a lower bound of an I32 expression, nil if it finds none.
 func (b *Bounds) min(e *expr.Expr) *expr.Expr { return b.extreme(e, b.lower, expr.Max, b.min, b.max) }
 
-// extreme is a bound on one side: of variables it is known, of the op that one operand
-// alone bounds either will do, and what is subtracted is bounded on the other side.
+// extreme returns a bound on one side. Variables have bounds in of. One operand suffices to
+// bound the op either. A subtrahend is bounded on the other side.
 func (b *Bounds) extreme(e *expr.Expr, of map[string]*expr.Expr, either expr.Op, same, other func(*expr.Expr) *expr.Expr) *expr.Expr {
 	if e.Type != expr.I32 {
 		return nil
@@ -66,7 +65,7 @@ func (b *Bounds) extreme(e *expr.Expr, of map[string]*expr.Expr, either expr.Op,
 		return bound(of, e)
 	case expr.Elem:
 		if kernel.Packing(e.Name) && either == expr.Max {
-			return expr.Int(0) // where rows are, and how many
+			return expr.Int(0) // offsets and numbers of rows
 		}
 	case expr.Min, expr.Max, expr.Add:
 		x, y := same(e.Args[0]), same(e.Args[1])
@@ -98,7 +97,7 @@ func (b *Bounds) extreme(e *expr.Expr, of map[string]*expr.Expr, either expr.Op,
 	return nil
 }
 
-// bound looks up a variable; one that the kernel does not bind is a scalar.
+// bound looks up a variable. A variable that the kernel does not bind is a scalar.
 func bound(of map[string]*expr.Expr, v *expr.Expr) *expr.Expr {
 	if e, ok := of[v.Name]; ok {
 		return e
@@ -113,14 +112,14 @@ func combine(op expr.Op, a, b *expr.Expr) *expr.Expr {
 	return expr.Simplify(expr.New(op, a, b))
 }
 
-// Natural says whether an expression is sure not to be negative; scalars are sizes.
+// Natural reports whether an expression is certainly not negative. Scalars are sizes.
 func (b *Bounds) Natural(e *expr.Expr) bool {
 	low := b.min(e)
 	return low != nil && isSize(low)
 }
 
-// size returns an upper bound of the number of elements of a shape, nil if it finds
-// none. Where a tile is made, none of its extents is negative.
+// size returns an upper bound of the number of elements of a shape, nil if it finds none.
+// Extents are not negative where a tile is allocated.
 func (b *Bounds) size(shape []*expr.Expr) *expr.Expr {
 	size := expr.Int(1)
 	for _, extent := range shape {
@@ -139,12 +138,10 @@ func (b *Bounds) size(shape []*expr.Expr) *expr.Expr {
 // isSize is isStride with Min and Div, which keep the sign.
 func isSize(e *expr.Expr) bool { return isNatural(e, expr.Min, expr.Add, expr.Mul, expr.Div) }
 
-// isStride says whether an expression is sure not to be negative where variables
-// are sizes.
+// isStride reports whether an expression of sizes is certainly not negative.
 func isStride(e *expr.Expr) bool { return isNatural(e, expr.Add, expr.Mul) }
 
-// isNatural says whether an expression is made of natural numbers and variables by ops
-// that make no others of them.
+// isNatural reports whether an expression consists of natural numbers, variables and ops.
 func isNatural(e *expr.Expr, ops ...expr.Op) bool {
 	if e.Op == expr.Const {
 		return e.I >= 0
@@ -152,7 +149,7 @@ func isNatural(e *expr.Expr, ops ...expr.Op) bool {
 	return e.Op == expr.Var || slices.Contains(ops, e.Op) && isNatural(e.Args[0], ops...) && isNatural(e.Args[1], ops...)
 }
 
-// boundProducts writes constants that bound rows and columns into products.
+// boundProducts sets MostRows and MostCols of products.
 func boundProducts(k *kernel.Kernel) *kernel.Kernel {
 	b := NewBounds(k.Grid)
 	return withBody(k, b.products(k.Body))
@@ -174,7 +171,7 @@ func (b *Bounds) products(body []kernel.Stmt) []kernel.Stmt {
 	return out
 }
 
-// most is a constant that bounds a size, 0 if it finds none.
+// most returns a constant upper bound of a size, 0 if it finds none.
 func (b *Bounds) most(size *expr.Expr) int {
 	if m := b.max(size); m != nil && m.IsConst() {
 		return int(m.I)

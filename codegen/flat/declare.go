@@ -26,8 +26,8 @@ func declared(body []kernel.Stmt) []kernel.Stmt {
 	return out
 }
 
-// place returns the statements after a variable with the variable in them, and says
-// whether it could.
+// place returns the statements after a variable with its declaration in them, and reports
+// success.
 func place(v *kernel.Var, rest []kernel.Stmt) ([]kernel.Stmt, bool) {
 	first := slices.IndexFunc(rest, func(s kernel.Stmt) bool { return kernel.Uses(s, v.Name) })
 	if first < 0 {

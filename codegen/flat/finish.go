@@ -7,8 +7,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// finish lets products compute in the buffer where each element of their output goes by way
-// of that element alone: the steps after the product are done where it is.
+// finish computes a product in the output buffer and applies an elementwise epilogue in place.
 func finish(k *kernel.Kernel) *kernel.Kernel {
 	f := &finisher{&writer{k, k.TileShapes()}, map[string]bool{}, map[string]bool{}}
 	for _, p := range k.Params {
@@ -18,7 +17,7 @@ func finish(k *kernel.Kernel) *kernel.Kernel {
 	out.Params = slices.Clone(k.Params)
 	for i, p := range k.Params {
 		if f.finished[p.Name] {
-			out.Params[i].Mode = kernel.InOut // it reads what it has written
+			out.Params[i].Mode = kernel.InOut // the epilogue reads the product
 		}
 	}
 	return out
@@ -27,7 +26,7 @@ func finish(k *kernel.Kernel) *kernel.Kernel {
 type finisher struct {
 	*writer
 	results  map[string]bool // buffers of F32 that the kernel does not read
-	finished map[string]bool // those where products compute
+	finished map[string]bool // buffers in which products compute
 }
 
 func (f *finisher) body(body []kernel.Stmt) []kernel.Stmt {
@@ -52,8 +51,8 @@ func (f *finisher) body(body []kernel.Stmt) []kernel.Stmt {
 	return body
 }
 
-// steps are what a statement, or one in a loop over rows, makes of a product's output, computed
-// where they put it, and that place over the axes of the product; nil if there is none.
+// steps rewrites a statement, or a statement in a loop over rows, to read the product's output
+// in the buffer that it sets. to is that element over the product's axes, nil if impossible.
 func (f *finisher) steps(s kernel.Stmt, d *kernel.Dot) (to *expr.Expr, steps kernel.Stmt) {
 	loop, ok := s.(*kernel.For)
 	if !ok {
@@ -86,8 +85,8 @@ func (f *finisher) steps(s kernel.Stmt, d *kernel.Dot) (to *expr.Expr, steps ker
 	return nil, nil
 }
 
-// inBuffer is a statement, which over all axes is another, that reads a product's output in
-// the buffer that it sets.
+// inBuffer rewrites s to read the product's output in the buffer that it sets. all is s over
+// all axes.
 func (f *finisher) inBuffer(s, all *kernel.Set, d *kernel.Dot) (to *expr.Expr, in kernel.Stmt) {
 	if s == nil || !f.results[s.Dst.Name] || f.users(s.Dst.Name) != 1 {
 		return nil, nil

@@ -5,8 +5,8 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// flatten gives every array one index, row-major. Tiles are made once for all cells
-// where that is possible, large enough for every time that the kernel makes them.
+// flatten gives every array one row-major index. It allocates tiles once for all cells where
+// possible, in their largest size.
 func flatten(k *kernel.Kernel) *kernel.Kernel {
 	f := &flattener{map[string][]*expr.Expr{}, NewBounds(k.Grid), nil}
 	out := *k
@@ -26,7 +26,7 @@ func flatten(k *kernel.Kernel) *kernel.Kernel {
 type flattener struct {
 	shapes map[string][]*expr.Expr // of arrays
 	bounds *Bounds
-	once   []kernel.Stmt // the tiles that are made once
+	once   []kernel.Stmt // tiles for all cells
 }
 
 func (f *flattener) body(body []kernel.Stmt) []kernel.Stmt {
@@ -56,7 +56,7 @@ func (f *flattener) body(body []kernel.Stmt) []kernel.Stmt {
 	return out
 }
 
-// filling sets all elements of a tile to one value by one axis.
+// filling returns a statement over one axis that sets all elements of a tile to one value.
 func (f *flattener) filling(s *kernel.Set) *kernel.Set {
 	shape := f.shapes[s.Dst.Name]
 	if len(s.Axes) < 2 || !covers(s, shape) {
@@ -71,7 +71,7 @@ func (f *flattener) filling(s *kernel.Set) *kernel.Set {
 	return &kernel.Set{Axes: []kernel.Axis{axis}, Dst: expr.NewElem(s.Dst.Name, s.Dst.Type, expr.NewVar(axis.Var, expr.I32)), Value: s.Value}
 }
 
-// expr makes the indices of an expression flat.
+// expr flattens the indices of an expression.
 func (f *flattener) expr(e *expr.Expr) *expr.Expr {
 	return expr.Simplify(expr.Rewrite(e, func(x *expr.Expr) *expr.Expr {
 		if x.Op != expr.Elem || len(x.Args) == 1 && len(f.shapes[x.Name]) == 1 {

@@ -9,20 +9,20 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel/depend"
 )
 
-// fuseRows makes one loop of neighbours over the same rows, where a row needs of the loops
-// before no more than its own: an element of many models is long, and what one loop leaves
-// is still near when the next wants it.
+// fuseRows fuses neighbouring loops over the same rows if each iteration reads only its own
+// row of the earlier loops. A row of many models is long; fused, it is still in the cache
+// when the next statement reads it.
 func fuseRows(k *kernel.Kernel) *kernel.Kernel {
 	f := &rowFuser{}
 	return withBody(k, f.body(k.Body))
 }
 
-// A rowFuser names the loops that it makes.
+// A rowFuser numbers its loops.
 type rowFuser struct{ made int }
 
 func (f *rowFuser) body(body []kernel.Stmt) []kernel.Stmt {
 	var out []kernel.Stmt
-	var open *kernel.For // the last loop; statements that do not touch what it does go before it
+	var open *kernel.For // the last loop; statements that do not conflict with it go before it
 	flush := func() {
 		if open != nil {
 			out = append(out, &kernel.For{Var: open.Var, Lo: open.Lo, Hi: open.Hi, Body: f.body(open.Body)})
@@ -48,7 +48,7 @@ func (f *rowFuser) body(body []kernel.Stmt) []kernel.Stmt {
 	return out
 }
 
-// loop is a statement over rows of many models as a loop over the rows; nil if it is none.
+// loop returns a statement over rows of many models as a loop over rows, or nil.
 func (f *rowFuser) loop(s kernel.Stmt) *kernel.For {
 	f.made++
 	row := fmt.Sprintf("row.%d", f.made)
@@ -67,13 +67,13 @@ func (f *rowFuser) loop(s kernel.Stmt) *kernel.For {
 	return nil
 }
 
-// over is the body of a loop over another variable.
+// over returns the body of a loop with another loop variable.
 func over(l *kernel.For, row string) []kernel.Stmt {
 	at := map[string]*expr.Expr{l.Var: expr.NewVar(row, expr.I32)}
 	return kernel.RewriteAll(l.Body, func(e *expr.Expr) *expr.Expr { return expr.Subst(e, at) })
 }
 
-// joins says whether a loop may do its iterations in those of one before it.
+// joins reports whether a loop can be fused into an earlier one.
 func joins(before, l *kernel.For) bool {
 	if !expr.Equal(before.Hi, l.Hi) {
 		return false

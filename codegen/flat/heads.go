@@ -8,14 +8,13 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// mostHeads is how many heads are done together: each has tiles of its own.
+// mostHeads bounds the heads of a joined cell: each has tiles of its own.
 const mostHeads = 16
 
-// togetherHeads makes of the cells of windowed attention, one a head, cells of all heads.
-// A loop over rows takes all heads of a row, which lie side by side, before the next row:
-// where the rows of a window are is the same for all of them. Cells hang on nothing of each
-// other, so heads may take turns at any place, if each has tiles of its own for what it
-// leaves from one turn to another.
+// togetherHeads joins the cells of windowed attention, one per head, into cells of all heads.
+// A loop over rows computes all heads of a row, which are adjacent in memory, before the next
+// row, so it computes the window's addresses once for all of them. Cells are independent, so
+// heads may interleave anywhere if each has its own tiles for values that cross turns.
 func togetherHeads(k *kernel.Kernel) *kernel.Kernel {
 	last := len(k.Grid) - 1
 	if k.Op.Window.Width == 0 || last < 1 || len(k.Once) > 0 || !k.Grid[last].Size.IsConst() || k.Grid[last].Size.I > mostHeads {
@@ -30,23 +29,23 @@ func togetherHeads(k *kernel.Kernel) *kernel.Kernel {
 	return out
 }
 
-// heads are cells that become one.
+// heads holds the state of joining cells.
 type heads struct {
 	axis    kernel.Axis
 	turns   []turn
 	uses    map[string]int        // the turn that uses an array
 	several map[string]bool       // tiles that more than one turn uses
-	values  map[string]*expr.Expr // lets that hang on the head
+	values  map[string]*expr.Expr // lets that depend on the head
 }
 
-// A turn is what heads do one after the other: a loop over rows, or statements.
+// A turn is a loop over rows, or statements, that heads run one after another.
 type turn struct {
 	rows *kernel.For
 	body []kernel.Stmt
 }
 
-// cut finds the turns of a cell, and says whether there are loops over rows and nothing
-// that heads cannot take turns at.
+// cut finds the turns of a cell. It reports whether there is a loop over rows and every
+// statement can be in a turn.
 func (h *heads) cut(body []kernel.Stmt) bool {
 	loops := 0
 	for _, s := range body {
@@ -84,7 +83,7 @@ func (h *heads) cut(body []kernel.Stmt) bool {
 	return loops > 0 && !slices.ContainsFunc(slices.Collect(kernel.All(body)), filled)
 }
 
-// overRows is a statement as a loop over rows; nil if it is none.
+// overRows returns a statement as a loop over rows, or nil.
 func overRows(s kernel.Stmt) *kernel.For {
 	switch s := s.(type) {
 	case *kernel.For:
@@ -100,11 +99,11 @@ func overRows(s kernel.Stmt) *kernel.For {
 
 func (h *heads) depends(e *expr.Expr) bool { return expr.Depends(e, h.axis.Var) }
 
-// pure says whether a let reads no array.
+// pure reports whether a let reads no array.
 func (h *heads) pure(s *kernel.Let) bool { return len(expr.Elems(s.Value)) == 0 }
 
-// simple says whether a statement can be in a turn. What a cell knows by name is known in
-// the turn alone.
+// simple reports whether a statement can be in a turn. It cannot bind a name that later
+// turns read, nor contain a product.
 func (h *heads) simple(s kernel.Stmt) bool {
 	switch s.(type) {
 	case *kernel.Var, *kernel.Reduce:
@@ -116,7 +115,7 @@ func (h *heads) simple(s kernel.Stmt) bool {
 	})
 }
 
-// use notes which arrays a turn uses.
+// use records the arrays that a turn uses.
 func (h *heads) use(s kernel.Stmt, turn int) {
 	note := func(name string) {
 		before, used := h.uses[name]
@@ -137,7 +136,7 @@ func (h *heads) use(s kernel.Stmt, turn int) {
 	}
 }
 
-// together are the turns of all heads, with the tiles of the cell's body.
+// together returns the tiles of the body and the turns of all heads.
 func (h *heads) together(body []kernel.Stmt) []kernel.Stmt {
 	var out []kernel.Stmt
 	for _, s := range body {
@@ -157,7 +156,7 @@ func (h *heads) together(body []kernel.Stmt) []kernel.Stmt {
 	return out
 }
 
-// tile has a part for each head if several turns use it.
+// tile adds an axis of heads to a tile that several turns use.
 func (h *heads) tile(t *kernel.Tile) *kernel.Tile {
 	if !h.several[t.Name] {
 		return t
@@ -165,10 +164,11 @@ func (h *heads) tile(t *kernel.Tile) *kernel.Tile {
 	return &kernel.Tile{Name: t.Name, Type: t.Type, Shape: append([]*expr.Expr{h.axis.Size}, t.Shape...)}
 }
 
-// all does statements for all heads. What hangs on none comes first, once.
+// all returns a loop of the statements over all heads, after the lets that do not depend on
+// the head.
 func (h *heads) all(body []kernel.Stmt) []kernel.Stmt {
 	var once, each []kernel.Stmt
-	found := map[string]bool{} // what a head knows by name of its arrays
+	found := map[string]bool{} // names that depend on a head's arrays
 	for _, s := range body {
 		s = kernel.Rewrite(s, h.own)
 		l, ok := s.(*kernel.Let)
@@ -188,7 +188,7 @@ func (h *heads) all(body []kernel.Stmt) []kernel.Stmt {
 	return append(once, &kernel.For{Var: h.axis.Var, Lo: expr.Int(0), Hi: h.axis.Size, Body: each})
 }
 
-// own is an expression of the head at hand.
+// own rewrites an expression for the current head.
 func (h *heads) own(e *expr.Expr) *expr.Expr {
 	head := expr.NewVar(h.axis.Var, expr.I32)
 	return expr.Rewrite(expr.Subst(e, h.values), func(e *expr.Expr) *expr.Expr {

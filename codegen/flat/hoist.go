@@ -8,8 +8,8 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel/depend"
 )
 
-// Invariants finds what is the same in all iterations of a loop, or for all elements of a
-// row, and names it by Lets that go before.
+// Invariants finds the expressions that are invariant in a loop or a row, and names them by
+// Lets before it.
 type Invariants struct {
 	Lets    []*kernel.Let
 	changes map[string]bool
@@ -19,12 +19,12 @@ type Invariants struct {
 	memo    map[*expr.Expr]*expr.Expr
 }
 
-// OfLoop are the invariants of a loop; name gives new names.
+// OfLoop returns the invariants of a loop; name returns new names.
 func OfLoop(l *kernel.For, name func() string) *Invariants {
 	return invariants(depend.Changes(l), "", name)
 }
 
-// OfRow are the invariants of a row of elements, which a statement sets in an array.
+// OfRow returns the invariants of a row of elements that a statement sets.
 func OfRow(axis, sets string, name func() string) *Invariants {
 	return invariants(map[string]bool{axis: true, sets: true}, axis, name)
 }
@@ -66,8 +66,8 @@ func (v *Invariants) rewrite(e *expr.Expr) *expr.Expr {
 	return expr.New(e.Op, args...)
 }
 
-// Row says whether consecutive values of an axis are consecutive elements, and where
-// they begin.
+// Row reports whether consecutive values of an axis are consecutive elements, and returns
+// their start.
 func Row(e *expr.Expr, axis string) (from *expr.Expr, ok bool) {
 	if e.Op != expr.Elem || len(e.Args) != 1 {
 		return nil, false
@@ -78,8 +78,8 @@ func Row(e *expr.Expr, axis string) (from *expr.Expr, ok bool) {
 
 func compound(e *expr.Expr) bool { return e.Op != expr.Const && e.Op != expr.Var }
 
-// fixed says whether an expression has one value, and may be computed: a loop that
-// never runs may lack elements, or divide by 0.
+// fixed reports whether an expression is invariant and safe to evaluate: a loop that never
+// runs may index outside an array or divide by 0.
 func (v *Invariants) fixed(e *expr.Expr) bool {
 	ok := true
 	expr.Walk(e, func(x *expr.Expr) {
@@ -95,8 +95,7 @@ func (v *Invariants) fixed(e *expr.Expr) bool {
 	return ok
 }
 
-// sum splits an integer into multiples of what a loop changes and the rest, which it
-// does not.
+// sum splits an integer into terms that the loop changes and an invariant rest.
 func (v *Invariants) sum(e *expr.Expr) (*expr.Expr, bool) {
 	if v.row != "" || e.Type != expr.I32 || e.Op != expr.Add && e.Op != expr.Sub && e.Op != expr.Mul {
 		return nil, false

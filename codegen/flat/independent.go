@@ -8,9 +8,9 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel/depend"
 )
 
-// markIndependent marks the loops whose iterations can be done in any order, or at the same
-// time: none touches an element that another writes, but in tiles and variables that
-// each fills before it reads them. Those are its own.
+// markIndependent marks the loops whose iterations may run in any order or concurrently. No
+// iteration touches an element that another writes, except in tiles and variables that each
+// fills before it reads them. Those become its own.
 func markIndependent(k *kernel.Kernel) *kernel.Kernel {
 	m := &marker{k.TileShapes(), k.Vars(), countUses(k.Body)}
 	return withBody(k, m.body(k.Body))
@@ -36,12 +36,12 @@ func (m *marker) body(body []kernel.Stmt) []kernel.Stmt {
 func (m *marker) independent(loop *kernel.For) (own map[string]bool, ok bool) {
 	for s := range kernel.All(loop.Body) {
 		if _, product := s.(*kernel.Dot); product {
-			return nil, false // it is one for all threads of a block
+			return nil, false // all threads of a block share a product
 		}
 	}
 	iterations := depend.Loop{Var: loop.Var, Size: sub(loop.Hi, loop.Lo), Changes: depend.Changes(loop.Body...)}
 	if expr.IsInt(iterations.Size, 1) {
-		return nil, false // all threads do better than those of one iteration
+		return nil, false // one iteration would not occupy all threads
 	}
 	inside := countUses(loop.Body)
 	own = map[string]bool{}
@@ -66,8 +66,8 @@ func byName(as []depend.Access) map[string][]depend.Access {
 	return out
 }
 
-// filledFirst says whether the first statement of a body that touches a tile or
-// variable sets all of it.
+// filledFirst reports whether the first statement that touches a tile or variable sets all
+// of it.
 func filledFirst(body []kernel.Stmt, name string, shape []*expr.Expr) bool {
 	for _, s := range body {
 		if !kernel.Uses(s, name) && kernel.Bound(s) != name {
@@ -91,7 +91,7 @@ func filledFirst(body []kernel.Stmt, name string, shape []*expr.Expr) bool {
 	return false
 }
 
-// reads says whether a statement, its body left out, reads a variable or an array.
+// reads reports whether a statement, without its body, reads a variable or an array.
 func reads(s kernel.Stmt, name string) bool {
 	return slices.ContainsFunc(kernel.Reads(s), func(e *expr.Expr) bool { return expr.Mentions(e, name) })
 }

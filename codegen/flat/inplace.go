@@ -9,15 +9,14 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel/depend"
 )
 
-// A view is a tile, or a name for a scalar, that is read in place: its element at
-// axes is the element at of a buffer.
+// A view is a tile or let that is read in place: its element at axes is the buffer element at.
 type view struct {
 	name string
 	axes []kernel.Axis
 	at   *expr.Expr
 }
 
-// elem is the view's element at indices.
+// elem returns the view's element at indices.
 func (v *view) elem(idx []*expr.Expr) *expr.Expr {
 	at := map[string]*expr.Expr{}
 	for i, a := range v.axes {
@@ -26,7 +25,7 @@ func (v *view) elem(idx []*expr.Expr) *expr.Expr {
 	return expr.Simplify(expr.Subst(v.at, at))
 }
 
-// in puts a view in the place of its name.
+// in replaces reads of a view.
 func (v *view) in(e *expr.Expr) *expr.Expr {
 	if !expr.Mentions(e, v.name) {
 		return e
@@ -39,9 +38,8 @@ func (v *view) in(e *expr.Expr) *expr.Expr {
 	}))
 }
 
-// inPlace reads tiles in place that one statement copies from a buffer, if all their
-// readers come after it where its index still means the same, and before the buffer
-// changes.
+// inPlace reads a tile in place if one statement copies it from a buffer, all its readers
+// follow in that statement's scope, and the buffer does not change before the last of them.
 func inPlace(k *kernel.Kernel) *kernel.Kernel {
 	p := &placer{modes: map[string]kernel.Mode{}, shapes: k.TileShapes(), vars: k.Vars(), all: countUses(k.Body)}
 	for _, b := range k.Params {
@@ -75,8 +73,8 @@ func (p *placer) body(body []kernel.Stmt) []kernel.Stmt {
 	return out
 }
 
-// view returns what a statement copies, if it can be read in place by those after it;
-// nil if not.
+// view returns the view that a statement copies if the statements after it can read it in
+// place, nil otherwise.
 func (p *placer) view(s kernel.Stmt, rest []kernel.Stmt) *view {
 	v := &view{}
 	switch s := s.(type) {
@@ -96,8 +94,8 @@ func (p *placer) view(s kernel.Stmt, rest []kernel.Stmt) *view {
 	return v
 }
 
-// readable says whether the index of a view reads nothing that may change, and has
-// strides where a product wants them.
+// readable reports whether the index of a view reads only constant values, and has strides
+// if a product reads the view.
 func (p *placer) readable(v *view) bool {
 	for _, e := range expr.Elems(v.at.Args...) {
 		if mode, buffer := p.modes[e.Name]; !buffer || mode != kernel.In {
@@ -122,8 +120,8 @@ func (p *placer) readable(v *view) bool {
 	return true
 }
 
-// changes says whether the buffer of a view may change before the last reader among
-// the statements after it. What changes it may read each element where it writes it.
+// changes reports whether the buffer of a view may change before its last reader in rest. A
+// statement that changes the buffer may read each element that it sets.
 func (p *placer) changes(v *view, rest []kernel.Stmt) bool {
 	buf := v.at.Name
 	if p.all.writes[buf] == 0 {
@@ -149,7 +147,7 @@ func (p *placer) changes(v *view, rest []kernel.Stmt) bool {
 	return true
 }
 
-// named are the places where an expression reads a variable or elements of that name.
+// named returns the reads of a variable or array in an expression.
 func named(e *expr.Expr, name string) []*expr.Expr {
 	var out []*expr.Expr
 	expr.Walk(e, func(x *expr.Expr) {
@@ -160,19 +158,18 @@ func named(e *expr.Expr, name string) []*expr.Expr {
 	return out
 }
 
-// inOrder says whether a statement sets the elements of a tile in order: if it is the
-// only one to set any, all that anything may read.
+// inOrder reports whether a statement indexes its destination by its axes, in order. If it
+// is the only statement that sets the tile, it sets every element that may be read.
 func inOrder(s *kernel.Set) bool {
 	return slices.EqualFunc(s.Dst.Args, s.Axes, func(at *expr.Expr, x kernel.Axis) bool { return at.Op == expr.Var && at.Name == x.Var })
 }
 
-// covers says whether a statement sets all elements of a tile, its axes in order.
+// covers reports whether a statement sets all elements of a tile, its axes in order.
 func covers(s *kernel.Set, shape []*expr.Expr) bool {
 	return len(shape) > 0 && inOrder(s) && slices.EqualFunc(kernel.Sizes(s.Axes), shape, expr.Equal)
 }
 
-// usage counts how often statements write arrays and variables, and read them; dotted
-// are the operands of products.
+// usage counts writes and reads of arrays and variables; dotted holds operands of products.
 type usage struct {
 	writes, reads map[string]int
 	dotted        map[string]bool
@@ -194,12 +191,12 @@ func countUses(body []kernel.Stmt) *usage {
 	return u
 }
 
-// same says whether two parts of a kernel read and write a name as often.
+// same reports whether two parts of a kernel read and write a name equally often.
 func (u *usage) same(other *usage, name string) bool {
 	return u.reads[name] == other.reads[name] && u.writes[name] == other.writes[name]
 }
 
-// clone is a loop with a set of its own of what iterations have for themselves.
+// clone copies a loop and its set Own.
 func clone(l *kernel.For, body []kernel.Stmt) *kernel.For {
 	out := *l
 	out.Body, out.Own = body, maps.Clone(l.Own)

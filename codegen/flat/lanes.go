@@ -5,7 +5,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel/lanes"
 )
 
-// inLanes is the pass that makes of a kernel one of n models, which must be possible.
+// inLanes returns the pass that turns a kernel into one of n models; it must be possible.
 func inLanes(n int) func(k *kernel.Kernel) *kernel.Kernel {
 	return func(k *kernel.Kernel) *kernel.Kernel {
 		many, err := lanes.Of(k, n)

@@ -6,7 +6,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// taken are the names of a kernel.
+// taken holds the names of a kernel.
 type taken map[string]bool
 
 func namesOf(k *kernel.Kernel) taken {
@@ -25,7 +25,7 @@ func namesOf(k *kernel.Kernel) taken {
 	return t
 }
 
-// name is a new name, with a number behind it if there has to be one.
+// name returns a new name, with a numeric suffix if needed.
 func (t taken) name(like string) string {
 	name := like
 	for n := 2; t[name]; n++ {

@@ -8,10 +8,9 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// OwnRows says whether what statements, some of a kernel's, compute of a row hangs on no more
-// than which row of all it is: on the sum of a let, the first of some rows, and its number
-// among them. It may not hang on another let, how many they are, but for where in a tile it
-// lies.
+// OwnRows reports whether the result of a row depends only on the row's global index, which
+// is first plus the row's number in the cell. It may not depend on the number in the cell
+// alone or on height, except in tile indices.
 func OwnRows(k *kernel.Kernel, body []kernel.Stmt, first, height *kernel.Let) bool {
 	o := ownRows{map[string]bool{}, first.Name, height.Name, map[string]*expr.Expr{}}
 	for _, p := range k.Params {
@@ -23,10 +22,10 @@ func OwnRows(k *kernel.Kernel, body []kernel.Stmt, first, height *kernel.Let) bo
 type ownRows struct {
 	buffers       map[string]bool
 	first, height string
-	lets          map[string]*expr.Expr // of them, without the names of others
+	lets          map[string]*expr.Expr // values with other lets substituted
 }
 
-// all says so of statements about a row; none where row is empty.
+// all checks statements. row is the row variable, empty outside of rows.
 func (o *ownRows) all(body []kernel.Stmt, row string) bool {
 	lets := maps.Clone(o.lets)
 	defer func() { o.lets = lets }()
@@ -42,7 +41,7 @@ func (o *ownRows) statement(s kernel.Stmt, row string) bool {
 	switch s := s.(type) {
 	case *kernel.Tile:
 		return true
-	case *kernel.Let: // what reads it is looked at
+	case *kernel.Let: // its readers are checked
 		if s.Name != o.first && s.Name != o.height {
 			o.lets[s.Name] = o.plain(s.Value)
 		}
@@ -66,7 +65,7 @@ func (o *ownRows) statement(s kernel.Stmt, row string) bool {
 
 func (o *ownRows) isHeight(e *expr.Expr) bool { return e.Op == expr.Var && e.Name == o.height }
 
-// plain is an expression without names of lets, and without places in tiles.
+// plain substitutes lets and drops tile indices.
 func (o *ownRows) plain(e *expr.Expr) *expr.Expr {
 	e = expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
 		if e.Op == expr.Elem && !o.buffers[e.Name] {
@@ -77,13 +76,13 @@ func (o *ownRows) plain(e *expr.Expr) *expr.Expr {
 	return expr.Subst(e, o.lets)
 }
 
-// value says so of an expression.
+// value checks an expression.
 func (o *ownRows) value(e *expr.Expr, row string) bool {
 	return o.sums(o.plain(e), row, map[string]bool{o.first: true, o.height: true, row: true})
 }
 
-// sums says whether an expression hangs on some variables by sums of the first row and a
-// row's number alone.
+// sums reports whether an expression depends on vars only through sums of the first row
+// and the row's number.
 func (o *ownRows) sums(e *expr.Expr, row string, vars map[string]bool) bool {
 	if !expr.DependsOnAny(e, vars) {
 		return true
@@ -94,8 +93,8 @@ func (o *ownRows) sums(e *expr.Expr, row string, vars map[string]bool) bool {
 	return len(e.Args) > 0 && !slices.ContainsFunc(e.Args, func(e *expr.Expr) bool { return !o.sums(e, row, vars) })
 }
 
-// affine is what an index multiplies the first row and a row's number by, and what it adds;
-// nil where there is no such form.
+// affine splits an index into first * first row + own * row + rest. It returns nil if the
+// index has another form.
 func (o *ownRows) affine(e *expr.Expr, row string) (first, own, rest *expr.Expr) {
 	if e.Type != expr.I32 {
 		return nil, nil, nil

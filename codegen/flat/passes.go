@@ -1,9 +1,8 @@
-// Package flat brings kernels from the form in which package lower writes them into
-// the one that back ends print: tiles are read in place or made once for all cells,
-// every array has one index, products go straight to their buffers, and what nothing
-// reads is dropped. All of it is kernel IR (package kernel), and its interpreter
-// gives the same bits after each pass. Packages codegen/cpu (Go), codegen/cpu/vector
-// (assembly) and codegen/ptx come after it.
+// Package flat lowers kernels from package lower to the form that back ends print. It
+// reads tiles in place or allocates them once for all cells, flattens indices, computes
+// products in their buffers and drops dead code. Input and output are kernel IR (package
+// kernel), and the interpreter gives the same bits after each pass. The back ends are
+// codegen/cpu (Go), codegen/cpu/vector (assembly) and codegen/ptx.
 package flat
 
 import (
@@ -12,8 +11,8 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// A Pass is one rewrite on the way from a kernel to what a back end prints. It
-// returns a kernel of its own, or the one that it got where there is nothing to do.
+// A Pass is one rewrite of a kernel. It returns a new kernel, or the same one if nothing
+// changes.
 type Pass struct {
 	Name  string
 	Why   string
@@ -21,7 +20,7 @@ type Pass struct {
 	run   func(k *kernel.Kernel) *kernel.Kernel
 }
 
-// Processor are the passes of the processor's schedule, in order.
+// Processor returns the passes of the CPU schedule, in order.
 func Processor() []Pass {
 	return onProcessor(
 		Pass{Name: "widen", Why: "Go and assembly multiply F32 and BF16 alone", After: []string{"inplace", "zero"}, run: widen},
@@ -31,7 +30,7 @@ func Processor() []Pass {
 	)
 }
 
-// Lanes are the passes of the processor's schedule for n models at once.
+// Lanes returns the passes of the CPU schedule for n models at once.
 func Lanes(n int) []Pass {
 	return onProcessor(
 		Pass{Name: "lanes", Why: "an element of many models fills vectors, whatever the shapes of one are; what copies and clears of one is gone by then", After: []string{"inplace", "zero", "through"}, run: inLanes(n)},
@@ -39,11 +38,11 @@ func Lanes(n int) []Pass {
 	)
 }
 
-// onProcessor are the passes of a processor, whose cells take so many rows that what they need of
-// both factors of a product stays in the caches of a core.
+// onProcessor returns the passes of a CPU schedule. They cut cells so that the parts of both
+// factors that a cell reads fit into the caches of a core.
 func onProcessor(own ...Pass) []Pass {
 	run := func(k *kernel.Kernel) *kernel.Kernel {
-		if k.Op.Family() == "scatter" { // all rows of the gradient are read again for each cell of the table
+		if k.Op.Family() == "scatter" { // each cell of the table reads all rows of the gradient
 			return k.Cut(64)
 		}
 		return k.Cut(256)
@@ -51,8 +50,8 @@ func onProcessor(own ...Pass) []Pass {
 	return append([]Pass{{Name: "cut", Why: "cells go to different cores, and what one needs fits into caches", run: run}}, schedule(own...)...)
 }
 
-// schedule are the passes of all targets, with one's own where products have their
-// places and arrays have still their indices.
+// schedule returns the passes of all targets. The target's own passes run after products
+// are placed and before indices are flattened.
 func schedule(own ...Pass) []Pass {
 	places := []Pass{
 		{Name: "independent", Why: "iterations that do not need each other may go to different warps; flat indices would hide it", run: markIndependent},
@@ -68,42 +67,41 @@ func schedule(own ...Pass) []Pass {
 	return slices.Concat(places, own, indices)
 }
 
-// GPU are the passes of the generic schedule of a GPU, whose blocks take no more
-// than so many rows of a product.
+// GPU returns the passes of the generic GPU schedule, whose blocks take at most rows rows.
 func GPU(rows int64) []Pass {
 	return bounded(append([]Pass{blocks(rows)}, schedule()...))
 }
 
-// GPUProduct are the passes of the schedule of a GPU for products, whose blocks take
-// tiles of the output.
+// GPUProduct returns the passes of the GPU schedule for products, whose blocks take tiles
+// of the output.
 func GPUProduct() []Pass {
 	whole := Pass{Name: "whole", Why: "tiles of a product's output are cut from all of its rows and columns", run: (*kernel.Kernel).Whole}
 	return bounded(append([]Pass{whole}, schedule()...))
 }
 
-// GPUAttention are the passes of the schedule of a GPU for attention, whose blocks take so
-// many queries.
+// GPUAttention returns the passes of the GPU schedule for attention, whose blocks take up to
+// rows queries.
 func GPUAttention(rows int64) []Pass {
 	run := func(k *kernel.Kernel) *kernel.Kernel { return regroup(k, rows) }
 	return bounded(append([]Pass{blocks(rows)}, schedule(Pass{Name: "regroup", Why: "the more queries a block takes, the fewer blocks read the same keys; lines of a bias, if they are not read in place, are made for so many", After: []string{"inplace"}, run: run})...))
 }
 
-// blocks cuts a kernel into cells of no more than so many rows.
+// blocks returns the pass that cuts a kernel into cells of at most rows rows.
 func blocks(rows int64) Pass {
 	return Pass{Name: "blocks", Why: "the fewer rows a block takes, the more of a GPU is busy", run: func(k *kernel.Kernel) *kernel.Kernel { return k.Cut(rows) }}
 }
 
-// bounded are passes, and what tilings need behind them.
+// bounded appends the pass that bounds products for the choice of tilings.
 func bounded(passes []Pass) []Pass {
 	return append(passes, Pass{Name: "bound", Why: "tilings of products are chosen by what bounds rows and columns", After: []string{"flatten"}, run: boundProducts})
 }
 
-// Of brings a kernel into flat form.
+// Of runs the passes on a kernel.
 func Of(k *kernel.Kernel, passes []Pass) *kernel.Kernel {
 	return Through(k, passes, func(Pass, *kernel.Kernel) {})
 }
 
-// Through does the same, and shows the kernel after each pass.
+// Through is Of, and calls shown after each pass.
 func Through(k *kernel.Kernel, passes []Pass, shown func(p Pass, k *kernel.Kernel)) *kernel.Kernel {
 	for _, p := range passes {
 		k = p.run(k)
@@ -112,14 +110,14 @@ func Through(k *kernel.Kernel, passes []Pass, shown func(p Pass, k *kernel.Kerne
 	return k
 }
 
-// withBody is a kernel with another body.
+// withBody returns a copy of the kernel with another body.
 func withBody(k *kernel.Kernel, body []kernel.Stmt) *kernel.Kernel {
 	out := *k
 	out.Body = body
 	return &out
 }
 
-// within rewrites the body of a statement that has one.
+// within rewrites the body of a statement, if it has one.
 func within(s kernel.Stmt, rewrite func(body []kernel.Stmt) []kernel.Stmt) kernel.Stmt {
 	if body := kernel.Within(s); body != nil {
 		return kernel.WithBody(s, rewrite(body))

@@ -8,12 +8,12 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel/depend"
 )
 
-// whole says whether a product computes all elements of a tile, in order.
+// whole reports whether a product computes all elements of a tile, in order.
 func whole(d *kernel.Dot, shape []*expr.Expr) bool {
 	return d.Dst.Op == expr.Elem && covers(&kernel.Set{Axes: d.Axes[:len(d.Axes)-1], Dst: d.Dst}, shape)
 }
 
-// fuseFills makes the setting of a product's whole tile to 0 part of the product.
+// fuseFills fuses the statement that clears a product's tile into the product.
 func fuseFills(k *kernel.Kernel) *kernel.Kernel {
 	return withBody(k, fused(k.Body, k.TileShapes()))
 }
@@ -36,8 +36,8 @@ func fused(body []kernel.Stmt, shapes map[string][]*expr.Expr) []kernel.Stmt {
 	return out
 }
 
-// cleared finds the product whose whole tile a statement sets to 0, if it is the next
-// to use the tile; -1 if it is not.
+// cleared returns the index in rest of the product whose tile a statement clears, -1 if the
+// next use of the tile is not such a product.
 func cleared(s *kernel.Set, rest []kernel.Stmt, shape []*expr.Expr) int {
 	if s.Value.Op != expr.Const || !expr.Equal(s.Value, expr.F(0)) || !covers(s, shape) {
 		return -1
@@ -52,8 +52,8 @@ func cleared(s *kernel.Set, rest []kernel.Stmt, shape []*expr.Expr) int {
 	return i
 }
 
-// writeThrough lets products compute in a buffer where a tile is only between: it is
-// 0 or a part of the buffer before, and goes there after.
+// writeThrough computes a product directly in a buffer instead of in a tile that is copied
+// there. The tile starts with 0 or with those elements of the buffer.
 func writeThrough(k *kernel.Kernel) *kernel.Kernel {
 	w := &writer{k, k.TileShapes()}
 	return withBody(k, w.body(k.Body))
@@ -79,7 +79,7 @@ func (w *writer) body(body []kernel.Stmt) []kernel.Stmt {
 	return body
 }
 
-// users counts the statements, loops and branches left out, that use a name.
+// users counts the statements, except loops and branches, that use a name.
 func (w *writer) users(name string) int {
 	n := 0
 	for s := range kernel.All(w.k.Body) {
@@ -90,8 +90,8 @@ func (w *writer) users(name string) int {
 	return n
 }
 
-// direct returns the statements without the copies around product i, or nil if they
-// are not of the form.
+// direct returns the statements without the copies around product i, nil if it cannot
+// remove them.
 func (w *writer) direct(body []kernel.Stmt, i int, d *kernel.Dot) []kernel.Stmt {
 	tile := d.Dst.Name
 	uses := func(s kernel.Stmt) bool { return kernel.Uses(s, tile) }
@@ -130,14 +130,13 @@ func (w *writer) direct(body []kernel.Stmt, i int, d *kernel.Dot) []kernel.Stmt 
 	return append(append(append(out, &through), body[i+1:after]...), body[after+1:]...)
 }
 
-// moves says whether a statement may change places with others.
+// moves reports whether a statement may change places with others.
 func moves(s kernel.Stmt, others []kernel.Stmt) bool {
 	return !depend.Conflict(depend.Within([]kernel.Stmt{s}), depend.Within(others))
 }
 
-// target returns the element of a buffer that a statement copies the whole output of
-// a product to, over the product's axes; nil if it does something else, or if the
-// buffer's columns do not lie side by side.
+// target returns the element, over the product's axes, to which a statement copies a product's
+// output. It returns nil for other statements, or if columns are not consecutive there.
 func target(s kernel.Stmt, d *kernel.Dot) *expr.Expr {
 	a := asSet(s)
 	if a == nil || a.Value.Op != expr.Elem || a.Dst.Op != expr.Elem {
@@ -146,7 +145,7 @@ func target(s kernel.Stmt, d *kernel.Dot) *expr.Expr {
 	return corresponding(a, a.Value, a.Dst, d)
 }
 
-// loads says whether a statement sets the whole output of a product from elements.
+// loads reports whether a statement sets the whole output of a product from elements from.
 func loads(s kernel.Stmt, d *kernel.Dot, from *expr.Expr) bool {
 	a := asSet(s)
 	if a == nil || a.Value.Op != expr.Elem || a.Dst.Op != expr.Elem {
@@ -156,8 +155,8 @@ func loads(s kernel.Stmt, d *kernel.Dot, from *expr.Expr) bool {
 	return e != nil && expr.Equal(e, from)
 }
 
-// corresponding returns other over the axes of a product, where tile is the element of
-// its output; nil if not all are, or not in rows of elements side by side.
+// corresponding returns other over the axes of a product whose output element is tile. It
+// returns nil if the axes do not match, or if columns of other are not consecutive.
 func corresponding(a *kernel.Set, tile, other *expr.Expr, d *kernel.Dot) *expr.Expr {
 	n := len(d.Axes) - 1
 	if tile.Name != d.Dst.Name || len(a.Axes) != n {
@@ -185,8 +184,8 @@ func corresponding(a *kernel.Set, tile, other *expr.Expr, d *kernel.Dot) *expr.E
 	return other
 }
 
-// asSet returns a statement that sets elements, or a loop over the rows of one, as
-// the setting for all axes; nil if it is something else.
+// asSet returns a Set, or a loop over rows of a Set, as one Set over all axes; nil for other
+// statements.
 func asSet(s kernel.Stmt) *kernel.Set {
 	switch s := s.(type) {
 	case *kernel.Set:
@@ -213,8 +212,7 @@ func asSet(s kernel.Stmt) *kernel.Set {
 	return nil
 }
 
-// A Product is a flat Dot as back ends want it: sizes and strided matrices. M and N
-// are nil where C is a variable.
+// A Product is a flat Dot as sizes and strided matrices. M and N are nil if C is a variable.
 type Product struct {
 	*kernel.Dot
 	M, N, K *expr.Expr
@@ -227,7 +225,7 @@ type Operand struct {
 	Off, RS, CS *expr.Expr
 }
 
-// ProductOf reads the strides off the indices of a flat Dot. One without rows has one.
+// ProductOf derives the strides from the indices of a flat Dot. M is 1 if it has no rows.
 func ProductOf(d *kernel.Dot) Product {
 	n := len(d.Axes)
 	p := Product{Dot: d, K: d.Axes[n-1].Size}

@@ -7,8 +7,8 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel/depend"
 )
 
-// prune drops what does not reach the buffers that a kernel writes: lets, tiles and
-// the statements that set them, and then empty bodies.
+// prune drops dead code: lets, tiles and statements that do not reach a buffer, and then
+// empty bodies.
 func prune(k *kernel.Kernel) *kernel.Kernel {
 	written := map[string]bool{}
 	for _, p := range k.Params {
@@ -28,7 +28,7 @@ func prune(k *kernel.Kernel) *kernel.Kernel {
 	}
 }
 
-// readBy marks the names that statements read, but for what products add to.
+// readBy marks the names that statements read, except accumulators of products.
 func readBy(body []kernel.Stmt, live map[string]bool) {
 	for s := range kernel.All(body) {
 		d, product := s.(*kernel.Dot)
@@ -64,8 +64,8 @@ func (w *sweeper) body(body []kernel.Stmt) []kernel.Stmt {
 	return out
 }
 
-// dead says whether nothing needs a statement. Bodies beside its own may use the name
-// of a scalar again for something else.
+// dead reports whether nothing needs a statement. Other bodies may reuse the name of a
+// scalar.
 func (w *sweeper) dead(s kernel.Stmt, rest []kernel.Stmt) bool {
 	switch s := s.(type) {
 	case *kernel.Let, *kernel.Reduce:

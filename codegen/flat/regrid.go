@@ -7,20 +7,20 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// RowCells are the cells of an attention that take equally many queries: the bits of a query do
-// not depend on the cell that it is in.
+// RowCells describes attention cells of equally many queries. A query's bits do not depend
+// on its cell.
 type RowCells struct {
-	First, Height *kernel.Let // of a cell: its first row, and how many it has
+	First, Height *kernel.Let // first row and number of rows of a cell
 
-	at, axis int        // of the two lets in the body, and of the cells in the grid
-	cell     *expr.Expr // which one it is
+	at, axis int        // index of First in the body and of cells in the grid
+	cell     *expr.Expr // the grid variable
 	all      *expr.Expr // rows of all cells
-	rows     *expr.Expr // those that there are, of an example that may be shorter
-	most     int64      // rows of a cell
+	rows     *expr.Expr // rows of the example, which may be shorter
+	most     int64      // most rows of a cell
 }
 
-// AttentionCells are those of an attention's queries. All have keys from the same one on;
-// those that only others of a cell's queries see have weights of 0, as in any larger cell.
+// AttentionCells returns the cells of an attention kernel. All cells start at the same key.
+// A key that a query does not see has weight 0, in cells of any size.
 func AttentionCells(k *kernel.Kernel) (c RowCells, ok bool) {
 	if k.Op.Family() != "attention" || len(k.Grid) == 0 {
 		return c, false
@@ -28,7 +28,7 @@ func AttentionCells(k *kernel.Kernel) (c RowCells, ok bool) {
 	return c, c.find(k, k.Op.Size("t")) && OwnRows(k, k.Body, c.First, c.Height)
 }
 
-// find looks for the lets behind which nothing says which cell it is.
+// find finds the lets First and Height, after which no statement reads the grid variable.
 func (c *RowCells) find(k *kernel.Kernel, all *expr.Expr) (ok bool) {
 	c.axis = len(k.Grid) - 1
 	c.cell, c.all = expr.NewVar(k.Grid[c.axis].Var, expr.I32), all
@@ -56,7 +56,7 @@ func (c *RowCells) find(k *kernel.Kernel, all *expr.Expr) (ok bool) {
 	return expr.Equal(k.Grid[c.axis].Size, cells) && expr.Equal(c.First.Value, first) && expr.Equal(c.Height.Value, height)
 }
 
-// cut is how many cells of n rows there are, and the first row and the rows of one.
+// cut returns the number of cells of n rows, and the first row and height of a cell.
 func (c *RowCells) cut(n int64) (cells, first, height *expr.Expr) {
 	size, left := expr.Int(n), expr.New(expr.Sub, c.rows, expr.NewVar(c.First.Name, expr.I32))
 	cells, first = expr.New(expr.Div, expr.New(expr.Add, c.all, expr.Int(n-1)), size), mul(c.cell, size)
@@ -66,7 +66,7 @@ func (c *RowCells) cut(n int64) (cells, first, height *expr.Expr) {
 	return expr.Simplify(cells), first, expr.Simplify(expr.New(expr.Min, left, size))
 }
 
-// into is a kernel with cells of n rows.
+// into returns the kernel with cells of n rows.
 func (c *RowCells) into(k *kernel.Kernel, n int64) *kernel.Kernel {
 	cells, first, height := c.cut(n)
 	out := withBody(k, slices.Clone(k.Body))
@@ -77,8 +77,8 @@ func (c *RowCells) into(k *kernel.Kernel, n int64) *kernel.Kernel {
 	return out
 }
 
-// regroup returns an attention with cells of more queries, where its cells are of equally
-// many and its tiles are as large as these say.
+// regroup enlarges attention cells to rows queries. It leaves a kernel whose cells are not
+// RowCells, or whose tile extents are not plain.
 func regroup(k *kernel.Kernel, rows int64) *kernel.Kernel {
 	c, ok := AttentionCells(k)
 	if !ok || c.most >= rows || slices.ContainsFunc(k.Tiles(), func(t *kernel.Tile) bool { return !plain(t.Shape) && uses(k.Body, t.Name) }) {
@@ -87,12 +87,12 @@ func regroup(k *kernel.Kernel, rows int64) *kernel.Kernel {
 	return c.into(k, rows)
 }
 
-// plain says whether extents are numbers and variables.
+// plain reports whether every extent is a constant or a variable.
 func plain(shape []*expr.Expr) bool {
 	return !slices.ContainsFunc(shape, func(e *expr.Expr) bool { return e.Op != expr.Const && e.Op != expr.Var })
 }
 
-// uses says whether statements or those in their bodies read a variable.
+// uses reports whether statements or their bodies use a name.
 func uses(body []kernel.Stmt, name string) bool {
 	return slices.ContainsFunc(body, func(s kernel.Stmt) bool { return kernel.Uses(s, name) })
 }

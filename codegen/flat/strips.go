@@ -8,17 +8,17 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel/depend"
 )
 
-// A strip is so many rows that what they read stays in the first level of a cache.
+// A strip is a group of rows whose reads fit into the first-level cache.
 const (
-	stripElems = 1024 // of an array
+	stripElems = 1024 // elements of an array in a strip
 	leastRows  = 4
 	mostRows   = 32
 )
 
-// strips takes rows apart that draw random words behind their last reduction: one loop makes the
-// reductions of a strip of rows, and a second one goes on with them. The words of a row are
-// so many instructions that a processor does not see the next row's reductions behind
-// them, which wait for each other and leave it idle.
+// strips splits the loop over rows that draw random words after their last reduction: one loop
+// computes the reductions of a strip of rows, a second one the rest. The random words take so
+// many instructions that a CPU would not reach the next row's reductions, whose latency would
+// leave it idle.
 func strips(k *kernel.Kernel) *kernel.Kernel {
 	s := &stripper{&marker{k.TileShapes(), k.Vars(), countUses(k.Body)}, namesOf(k), map[string]bool{}}
 	for st := range kernel.All(k.Body) {
@@ -44,7 +44,7 @@ type stripper struct {
 	written map[string]bool // arrays and variables of the kernel
 }
 
-// tilesOf are the tiles that statements make.
+// tilesOf returns the names of the tiles that statements declare.
 func tilesOf(body []kernel.Stmt) map[string]bool {
 	tiles := map[string]bool{}
 	for _, s := range body {
@@ -55,7 +55,7 @@ func tilesOf(body []kernel.Stmt) map[string]bool {
 	return tiles
 }
 
-// body takes the loops of a body apart that have no more rows than a strip.
+// body splits the loops of a body that have at most mostRows rows.
 func (s *stripper) body(b *Bounds, body []kernel.Stmt) []kernel.Stmt {
 	var out []kernel.Stmt
 	for _, st := range body {
@@ -75,7 +75,7 @@ func (s *stripper) body(b *Bounds, body []kernel.Stmt) []kernel.Stmt {
 	return out
 }
 
-// rowsOf is how many rows a strip has.
+// rowsOf returns the number of rows of a strip.
 func rowsOf(body []kernel.Stmt) int64 {
 	longest := int64(1)
 	for _, s := range body {
@@ -92,21 +92,21 @@ func ceilDiv(size *expr.Expr, n int64) *expr.Expr {
 	return expr.Simplify(expr.New(expr.Div, add(size, expr.Int(n-1)), expr.Int(n)))
 }
 
-// rows are what is done for each of some rows, in two parts.
+// rows holds the statements of a row, in two parts.
 type rows struct {
 	taken
 	row         string
-	size        *expr.Expr // how many there are
+	size        *expr.Expr // number of rows
 	number      *expr.Expr // of a strip
 	index       *expr.Expr // of a row in its strip
 	first, then []kernel.Stmt
 	tiles       []kernel.Stmt
-	kept        []*kernel.Tile // of what the second part needs of the first: an element a row
+	kept        []*kernel.Tile // scalars that the second part reads, one element per row
 }
 
-// rows takes the statements for a row, which hang on no other row, apart behind the last
-// reduction. It is nil if no random words come after one, or if what the second part needs
-// is more than scalars.
+// rows splits the statements of a row, which depend on no other row, after the last reduction.
+// It returns nil if no random words come after it, or if the second part needs more than
+// scalars from the first.
 func (s *stripper) rows(row string, size *expr.Expr, body []kernel.Stmt, own map[string]bool) *rows {
 	at := 0
 	for i, st := range body {
@@ -129,7 +129,7 @@ func (s *stripper) rows(row string, size *expr.Expr, body []kernel.Stmt, own map
 	}
 	inside := depend.Changes(body...)
 	inside[row] = true
-	var before []kernel.Stmt // what the second part knows of the first
+	var before []kernel.Stmt // lets of the first part that the second repeats
 	once := map[string]bool{}
 	for i, st := range body {
 		name := kernel.Bound(st)
@@ -175,23 +175,23 @@ func (s *stripper) rows(row string, size *expr.Expr, body []kernel.Stmt, own map
 	return r
 }
 
-// changes says whether an expression reads what the kernel writes.
+// changes reports whether an expression reads an array that the kernel writes.
 func (s *stripper) changes(e *expr.Expr) bool {
 	return slices.ContainsFunc(expr.Elems(e), func(x *expr.Expr) bool { return s.written[x.Name] })
 }
 
-// keep is the statement that keeps a scalar for the second part.
+// keep returns the statement that stores a scalar for the second part.
 func (r *rows) keep(name string) kernel.Stmt {
 	r.kept = append(r.kept, &kernel.Tile{Name: r.name(name + "_rows"), Type: expr.F32})
 	return &kernel.Set{Dst: r.last(), Value: expr.NewVar(name, expr.F32)}
 }
 
-// last is the row's element of what is kept last.
+// last returns the row's element of the last kept tile.
 func (r *rows) last() *expr.Expr {
 	return expr.NewElem(r.kept[len(r.kept)-1].Name, expr.F32, r.index)
 }
 
-// strip are the loops over one of the strips of n rows.
+// strip returns the loops over one strip of n rows.
 func (r *rows) strip(n int64) []kernel.Stmt {
 	first, height := r.name("first"), r.name("height")
 	from := expr.NewVar(first, expr.I32)
@@ -201,7 +201,7 @@ func (r *rows) strip(n int64) []kernel.Stmt {
 	}, r.loops(expr.Int(n), from, expr.NewVar(height, expr.I32))...)
 }
 
-// loops are those over some rows, at most so many, from one on.
+// loops returns the two loops over rows rows, at most most, starting at from.
 func (r *rows) loops(most, from, rows *expr.Expr) []kernel.Stmt {
 	out := slices.Clone(r.tiles)
 	for _, t := range r.kept {

@@ -7,14 +7,14 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// widen lets products have no factors of F16: a tile of these that nothing else reads is
-// made as wide as F32, any other factor is copied to a tile.
+// widen replaces F16 factors of products by F32. A tile that only products read becomes F32;
+// any other factor is copied to an F32 tile.
 func widen(k *kernel.Kernel) *kernel.Kernel {
 	w := &widener{namesOf(k), factorTiles(k.Body)}
 	return withBody(k, w.body(k.Body))
 }
 
-// factorTiles are the tiles of F16 that only products read.
+// factorTiles returns the F16 tiles that only products read.
 func factorTiles(body []kernel.Stmt) map[string]bool {
 	tiles := map[string]bool{}
 	for s := range kernel.All(body) {
@@ -67,7 +67,7 @@ func (w *widener) body(body []kernel.Stmt) []kernel.Stmt {
 	return out
 }
 
-// dot returns a product of wide factors, behind what makes them.
+// dot returns the statements that widen the factors, and the product of them.
 func (w *widener) dot(d *kernel.Dot) []kernel.Stmt {
 	wide, n := *d, len(d.Axes)
 	left, right := d.Axes[n-1:], d.Axes[n-1:]
@@ -81,10 +81,10 @@ func (w *widener) dot(d *kernel.Dot) []kernel.Stmt {
 	return append(out, &wide)
 }
 
-// wideElem is an element of a tile that has become F32.
+// wideElem returns an element of a tile that has become F32.
 func wideElem(e *expr.Expr) *expr.Expr { return expr.NewElem(e.Name, expr.F32, e.Args...) }
 
-// factor makes a factor over some axes wide, and returns what has to come before.
+// factor widens a factor over axes, and returns the statements that must come before.
 func (w *widener) factor(e **expr.Expr, axes []kernel.Axis) []kernel.Stmt {
 	switch {
 	case (*e).Type != expr.F16:
@@ -105,7 +105,7 @@ func (w *widener) factor(e **expr.Expr, axes []kernel.Axis) []kernel.Stmt {
 	return []kernel.Stmt{t, copied}
 }
 
-// asItLies are the axes of a factor in the order of memory: a copy reads rows.
+// asItLies returns the axes of a factor in memory order, so that a copy reads rows.
 func asItLies(e *expr.Expr, axes []kernel.Axis) []kernel.Axis {
 	inRow := func(a kernel.Axis) bool {
 		coef, _, affine := expr.Affine(e.Args[len(e.Args)-1], a.Var)
@@ -117,7 +117,7 @@ func asItLies(e *expr.Expr, axes []kernel.Axis) []kernel.Axis {
 	return axes
 }
 
-// name is a new name for a tile that resembles another.
+// name returns a new name for a tile, derived from another.
 func (w *widener) name(like string) string {
 	for n := 1; ; n++ {
 		if name := fmt.Sprintf("%s_wide%d", like, n); !w.taken[name] {
