@@ -1,18 +1,15 @@
-// Package kernel is the kernel IR, in which kernels are from the moment that package
-// lower makes them of tensor values until a back end prints them. Package lower
-// writes what one cell of the grid computes on whole tiles; the passes of a target
-// (package codegen/flat) then read tiles in place, make arrays flat and move what
-// they can out of loops, all within this one IR. Threads and instructions are not in
-// it.
+// Package kernel is the kernel IR, from tensor lowering to printing. Package lower writes
+// what one cell of the grid computes on whole tiles. The passes of a target (package
+// codegen/flat) read tiles in place and flatten arrays within the same IR. The IR has no
+// threads and no instructions.
 //
-// The interpreter (interp.go) defines every kernel's result to the last bit, before
-// and after each pass: F32 operations round once each and never fuse, except that
-// fma does, and that Dot adds its products in ascending k with a fused multiply-add, and Reduce keeps
-// 32 partial values (element e goes to partial (e / 4) mod 32, ascending; one without
-// elements stays as it starts) and combines them by a xor butterfly with distances 16,
-// 8, 4, 2, 1. Four elements in a row are one load of a GPU's lane.
+// The interpreter (interp.go) defines every kernel's result to the last bit, before and after
+// each pass. F32 operations round once each and never fuse, with two exceptions: fma, and Dot,
+// which adds its products in ascending k with fused multiply-adds. Reduce keeps 32 partial
+// values: element e goes to partial (e / 4) mod 32, in ascending order. It combines them by a
+// xor butterfly with distances 16, 8, 4, 2, 1. A GPU lane loads four consecutive elements.
 //
-// A kernel has a text, one statement a line:
+// A kernel has a text form, one statement per line:
 //
 //	kernel linear matmul
 //	  in     x f32[N, 40]
@@ -32,16 +29,15 @@
 //	  end
 //	end
 //
-// Cells of as many rows as a target likes have a span in place of that axis and that let:
+// A span instead of that axis and let leaves the rows of a cell to the target:
 //
 //	span   first, height of N
 //
-// Axes are spelt out (for i < rows) where the subscripts do not imply them. A dot
-// with = begins with 0. The other statements are if, and random, which fills a tile
-// with random words. After passes a kernel may have a body once, of the tiles that
-// are made once for all cells; a loop may be independent, when its iterations may run in
-// any order, each with tiles of its own; and a dot may say what bounds its rows and
-// columns (most 4, 8), and that its factors are split (split).
+// Axes are spelt out (for i < rows) unless the subscripts imply them. A dot with = begins
+// with 0. The other statements are if, and random, which fills a tile with random words.
+// Passes may add a body once, of tiles allocated once for all cells; mark a loop independent,
+// if its iterations may run in any order, each with its own tiles; and bound the rows and
+// columns of a dot (most 4, 8). A dot may split its factors (split).
 package kernel
 
 import (
@@ -49,7 +45,7 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// A Geometry is how large a launch is about: rows of a replica, in the mean, and replicas.
+// A Geometry is the approximate size of a launch: mean rows per replica, and replicas.
 type Geometry struct{ Rows, Replicas int }
 
 // A Kernel is run once for every cell of its grid. Cells are independent: no
@@ -61,15 +57,15 @@ type Kernel struct {
 	Params []Param // buffers first, in launch order, then scalars
 	Grid   []Axis  // outermost first; sizes over scalars
 	Span   *Span   // the rows of a cell, before a target cuts them; nil: cells have none
-	Once   []Stmt  // Tiles that are made once for all cells, which leave nothing in them for each other
+	Once   []Stmt  // Tiles allocated once for all cells; cells pass no values through them
 	Body   []Stmt
 }
 
 // Mode says how a kernel uses a parameter.
 type Mode uint8
 
-// The modes. A Scalar is bound by its name from the launch environment (see
-// Scalars); it is no argument of the launch.
+// The modes. A Scalar is bound by name from the launch environment (see Scalars) and is not
+// a launch argument.
 const (
 	In Mode = iota
 	Out
@@ -94,30 +90,30 @@ type Axis struct {
 // A Stmt is one of *Let, *Tile, *Var, *Set, *Random, *Dot, *Reduce, *For, *If.
 type Stmt interface{ stmt() }
 
-// Let names a scalar for the statements after it in the same body and below.
+// Let names a scalar for the statements after it in the same body and nested bodies.
 type Let struct {
 	Name  string
 	Value *expr.Expr
 }
 
-// Tile makes a row-major array, fresh and with undefined contents each time.
+// Tile allocates a row-major array with undefined contents each time it runs.
 type Tile struct {
 	Name  string
 	Type  expr.Type
-	Shape []*expr.Expr // one extent at least
+	Shape []*expr.Expr // at least one extent
 }
 
-// Var makes a variable, of no type that is for elements alone, which Set and Dot can set; undefined where Value is nil.
+// Var declares a variable that Set and Dot can set, undefined if Value is nil. Its type is not
+// for elements only.
 type Var struct {
 	Name  string
 	Type  expr.Type
 	Value *expr.Expr
 }
 
-// Set computes Dst = Value for all values of Axes, the last fastest. Dst is a
-// variable (then there are no axes) or an element of a tile or buffer, whose index
-// each axis appears in. Of the array that it sets Value may read the element Dst
-// alone.
+// Set computes Dst = Value for all values of Axes, the last fastest. Dst is a variable,
+// without axes, or an element of a tile or buffer with every axis in its index. Value may
+// read only the element Dst of that array.
 type Set struct {
 	Axes       []Axis
 	Dst, Value *expr.Expr
@@ -135,14 +131,13 @@ type Random struct {
 	Stream  uint32
 }
 
-// Dot adds a product: Dst += sum over the last axis of A * B, all elements of
-// arrays at indices that are linear in the axes: Dst of F32, A and B of F32, or both of
-// BF16 or F16, which are widened first. Dst is over rows i and columns j,
-// over columns alone, or a variable; A is over rows and the last axis, B over the
-// last axis and columns. With Zero the sums begin with 0 instead of Dst. MostRows and
-// MostCols bound rows and columns where a constant does; 0 is unknown. With Split, a product of F32 factors is
-// three of their halves (see Halves): low * high, high * low and high * high, added in this
-// order.
+// Dot adds a product: Dst += sum over the last axis of A * B. Element indices are linear in
+// the axes. Dst is F32. A and B are F32, or both BF16 or F16, which are widened first. Dst is
+// over rows and columns, over columns only, or a variable; A is over rows and the last axis, B
+// over the last axis and columns. With Zero the sums begin with 0 instead of Dst. MostRows and
+// MostCols are constant bounds of rows and columns, 0 if unknown. With Split, a product of F32
+// factors is three products of their halves (see Halves): low * high, high * low and
+// high * high, added in this order.
 type Dot struct {
 	Axes               []Axis // rows, columns, sum; columns, sum; or sum
 	Dst, A, B          *expr.Expr
@@ -150,10 +145,9 @@ type Dot struct {
 	MostRows, MostCols int
 }
 
-// Reduce names the F32 scalar Name = op over Axis of Value; Op is Add, Max or Min.
-// Partials start at 0 for Add, -Inf for Max, +Inf for Min, and take Op(value, partial),
-// as lanes of the butterfly take Op(other, own): Max and Min leave out NaN. The result is
-// lane 0, plus +0.
+// Reduce names the F32 scalar Name = op over Axis of Value; Op is Add, Max or Min. Partials
+// start at 0 for Add, -Inf for Max, +Inf for Min, and become Op(value, partial). Lanes of the
+// butterfly become Op(other, own). Max and Min ignore NaN. The result is lane 0, plus +0.
 type Reduce struct {
 	Name  string
 	Op    expr.Op
@@ -161,8 +155,8 @@ type Reduce struct {
 	Value *expr.Expr
 }
 
-// For runs Body for Var = Lo … Hi-1. The iterations of one that is Independent may run at
-// the same time, each with the tiles and variables of Own for itself.
+// For runs Body for Var = Lo … Hi-1. Iterations of an Independent loop may run concurrently,
+// each with its own copies of the tiles and variables in Own.
 type For struct {
 	Var         string
 	Lo, Hi      *expr.Expr

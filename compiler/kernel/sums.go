@@ -6,21 +6,20 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// Sums is how a device adds the products of 16-bit factors, or of half as many halves of
-// F32: those of a step and the sum so far are cut to so many bits behind the leading bit of
-// the largest, towards zero, and added exactly; the result is cut to F32. So the tensor cores
-// of NVIDIA do by MMA-Sim (Xie et al. 2026).
+// Sums models how a device adds products of 16-bit factors, or of F32 halves in steps half as
+// long. It truncates the products of a step and the sum to kept bits after the leading bit of
+// the largest, adds them exactly, and truncates the result to F32. NVIDIA's tensor cores do
+// so according to MMA-Sim (Xie et al. 2026).
 type Sums struct {
 	step, kept int
 	fours      bool
 	flushed    bool
 }
 
-// Pairs is how the instruction VDPBF16PS adds products of BF16: what is below the smallest
-// normal number, a factor or a sum, is 0.
+// Pairs models how VDPBF16PS adds products of BF16: it flushes subnormal factors and sums to 0.
 func Pairs() *Sums { return &Sums{flushed: true} }
 
-// takes says whether products are not added as is defined.
+// takes reports whether add replaces the defined sum of a product.
 func (add *Sums) takes(d *Dot, factors expr.Type) bool {
 	switch {
 	case add == nil:
@@ -31,10 +30,10 @@ func (add *Sums) takes(d *Dot, factors expr.Type) bool {
 	return d.Split || factors.Narrow()
 }
 
-// TensorCore is how the instruction mma.m16n8k16 adds in a loop over 16 products at a
-// time, on a GPU of an architecture such as 80 or 90. Factors are BF16. With fours, of 16
-// products over the columns of a kernel's first product those of columns 4 n and 4 n + 1
-// come before the others: it matters where a step is fewer than 16.
+// TensorCore models how mma.m16n8k16 adds BF16 products, 16 per instruction, on a GPU of an
+// architecture such as 80 or 90. With fours, a product over the columns of the kernel's first
+// product takes columns 4 n and 4 n + 1 of each 16 before the others. The order matters if a
+// step has fewer than 16 products.
 func TensorCore(arch int, fours bool) *Sums {
 	if arch >= 90 {
 		return &Sums{step: 16, kept: 25, fours: fours}
@@ -42,7 +41,7 @@ func TensorCore(arch int, fours bool) *Sums {
 	return &Sums{step: 8, kept: 24, fours: fours}
 }
 
-// inFours says whether a product of a kernel is over the columns of its first one.
+// inFours reports whether fours applies to a product: it is over the columns of the first.
 func (add *Sums) inFours(k *Kernel, d *Dot) bool {
 	if add == nil || !add.fours || len(d.Axes) < 3 {
 		return false
@@ -55,8 +54,7 @@ func (add *Sums) inFours(k *Kernel, d *Dot) bool {
 	return false
 }
 
-// fours puts 16 factors after 16 in the order of TensorCore, as many of the last as there
-// are.
+// fours returns factors in TensorCore's order, 16 at a time, with missing ones as 0.
 func fours(x []float32) []float32 {
 	var out []float32
 	for ; len(x) > 0; x = x[min(16, len(x)):] {
@@ -71,7 +69,7 @@ func fours(x []float32) []float32 {
 	return out
 }
 
-// Add adds the products of the elements of a and b, which are alike in number, to sum.
+// Add adds the products of the elements of a and b, which have equal lengths, to sum.
 func (add *Sums) Add(sum float32, a, b []float32) float32 {
 	if add.flushed {
 		for i := range a {
@@ -89,7 +87,7 @@ func (add *Sums) Add(sum float32, a, b []float32) float32 {
 	return add.one(sum, a, b)
 }
 
-// flush makes a number below the smallest normal one a zero of its sign.
+// flush replaces a subnormal number by a zero of its sign.
 func flush(x float32) float32 {
 	if math.Abs(float64(x)) < 0x1p-126 {
 		return float32(math.Copysign(0, float64(x)))
@@ -97,11 +95,11 @@ func flush(x float32) float32 {
 	return x
 }
 
-// splitDepth is how many products of halves tensor cores add before the next kind of half.
+// splitDepth is the number of products of halves added before the next kind of half.
 const splitDepth = 8
 
-// AddSplit adds the products of F32 that are split. The instruction is mma.m16n8k8 of TF32,
-// three times for 8 products.
+// AddSplit adds split products of F32 factors. The instruction is mma.m16n8k8 on TF32, three
+// times per 8 products.
 func (add *Sums) AddSplit(sum float32, a, b []float32) float32 {
 	half := &Sums{step: add.step / 2, kept: add.kept}
 	var aHigh, aLow, bHigh, bLow [splitDepth]float32
@@ -119,9 +117,9 @@ func (add *Sums) AddSplit(sum float32, a, b []float32) float32 {
 	return sum
 }
 
-// Halves are the TF32 nearest to x, to even where it is half-way, and what is left, cut to
-// TF32. Their sum differs from x by 2^-23 |x| at most, where they are not subnormal. Of what
-// is not finite the low one is NaN.
+// Halves returns x rounded to TF32, to nearest even, and the remainder truncated to TF32.
+// Their sum differs from x by at most 2^-23 |x| unless they are subnormal. If x is not finite,
+// low is NaN.
 func Halves(x float32) (high, low float32) {
 	const dropped = 23 - 10
 	cut := func(bits uint32) float32 { return math.Float32frombits(bits >> dropped << dropped) }
@@ -130,16 +128,15 @@ func Halves(x float32) (high, low float32) {
 	return high, cut(math.Float32bits(x - high))
 }
 
-// leastExponent is that of subnormal numbers, and taken for that of 0.
+// leastExponent is the exponent of subnormal numbers and of 0.
 const leastExponent = -126
 
-// exponent is e where |x| = m 2^e, 1 <= m < 2, or that of subnormal numbers.
+// exponent returns e where |x| = m 2^e, 1 <= m < 2, at least leastExponent.
 func exponent(x float32) int {
 	return max(int(math.Float32bits(x)>>23&0xff)-127, leastExponent)
 }
 
-// one takes one step. All is exact in float64 but for what is cut on purpose: aligned
-// terms have 28 bits.
+// one adds one step. Aligned terms have 28 bits, so float64 is exact except for the truncations.
 func (add *Sums) one(sum float32, a, b []float32) float32 {
 	top, plain := exponent(sum), float64(sum)
 	for i := range a {
@@ -159,8 +156,7 @@ func (add *Sums) one(sum float32, a, b []float32) float32 {
 	return towardsZero(back * total)
 }
 
-// towardsZero is the F32 next to x that is not larger in size; infinite beyond the
-// largest.
+// towardsZero rounds x towards zero to F32, and to infinity from 2^128 on.
 func towardsZero(x float64) float32 {
 	if math.Abs(x) >= 0x1p128 {
 		return float32(math.Inf(int(math.Copysign(1, x))))

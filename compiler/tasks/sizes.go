@@ -8,20 +8,20 @@ import (
 	"github.com/arithlang/mlc/runtime/task/sequence"
 )
 
-// A Size is how long a problem is as a model reads it: the tokens of its source, and the
-// rows of its target. A sequence has no source.
+// A Size is the length of a problem for a model: source tokens and target rows. A sequence has
+// no source.
 type Size struct{ Source, Target int }
 
 func sizeOf(source, target int) Size { return Size{source, target} }
 
-// FormOf is what the problems of a kind are made of; the zero Kind of a mix.
+// FormOf returns a kind by name, the zero Kind for a mix.
 func FormOf(kind string) *task.Kind {
 	k, _ := KindOf(&task.Config{Kind: kind})
 	return &k
 }
 
-// Answers bounds the places of the answers to operands of a and b digits, whatever those
-// are. A sign takes a place. Of problems that are no numbers, and of sums, it says nothing.
+// Answers bounds the places of the answers to any operands of a and b digits. A sign takes a
+// place. ok is false for problems without numbers and for sums.
 func (c Config) Answers(a, b int) (least, most int, ok bool) {
 	both := max(a, b)
 	switch c.Kind {
@@ -33,14 +33,14 @@ func (c Config) Answers(a, b int) (least, most int, ok bool) {
 		switch {
 		case a > b:
 			return 1, a, true
-		case a == b && c.Base == 2: // 1…1 and 10…0 are half as large apart
+		case a == b && c.Base == 2: // the largest difference is 1…1 - 10…0
 			return 1, a, true
 		case a == b:
 			return 1, b + 1, true
 		}
 		return 2, b + 1, true
 	case "multiplication":
-		least = 1 // of a 0
+		least = 1 // the answer 0
 		if c.Sequence && c.Below == 0 {
 			least = a + b - 1
 		}
@@ -66,8 +66,8 @@ func (c Config) Answers(a, b int) (least, most int, ok bool) {
 	return 0, 0, false
 }
 
-// trainedAnswers is Answers of the problems of training: with Below, there are fewer
-// operands of the most digits; in rounds, a model's answers may be wrong and longer.
+// trainedAnswers is Answers for training problems. With Below, there are fewer operands of the
+// most digits. In rounds, a model's answers may be wrong and longer.
 func (c Config) trainedAnswers(k *task.Kind, a, b int) (least, most int, ok bool) {
 	least, most, ok = c.Answers(a, b)
 	switch {
@@ -87,7 +87,7 @@ func (c Config) trainedAnswers(k *task.Kind, a, b int) (least, most int, ok bool
 	return least, most, ok
 }
 
-// greatest is the greatest operand below the bound of so many digits.
+// greatest returns the greatest operand of n digits below the bound.
 func (c Config) greatest(n int) []byte {
 	if top := c.Operand(c.Highest()); n >= len(top) {
 		return top
@@ -95,8 +95,8 @@ func (c Config) greatest(n int) []byte {
 	return []byte(strings.Repeat(task.Digits[c.Base-1:c.Base], n))
 }
 
-// TrainedSizes lists sizes of the problems of training, and among them those of the
-// longest. Those of a file are lines, which it does not list.
+// TrainedSizes lists sizes of training problems, including the longest. It returns nil for a
+// file, whose problems are lines.
 func (c Config) TrainedSizes() []Size {
 	lo, hi := c.Digits()
 	var out []Size
@@ -123,7 +123,7 @@ func (c Config) TrainedSizes() []Size {
 	return slices.Compact(out)
 }
 
-// LongestAnswer is the most places of an answer in training, a sign included.
+// LongestAnswer returns the most places of an answer in training, with its sign.
 func (c Config) LongestAnswer() (places int) {
 	lo, hi := c.Digits()
 	for _, p := range c.Parts() {
@@ -137,8 +137,8 @@ func (c Config) LongestAnswer() (places int) {
 	return places
 }
 
-// boxes are pairs of lengths of operands among which are those of the longest problems: the
-// corners and the diagonal, or all, where a longer operand may make a shorter problem.
+// boxes returns pairs of operand lengths that include the longest problems: two corners and
+// the diagonal, or all pairs if a longer operand may give a shorter problem.
 func (c Config) boxes(lo, hi int) (out [][2]int) {
 	if c.Below > 0 && slices.ContainsFunc(c.Parts(), func(p *task.Config) bool { return p.Kind == "subtraction" }) {
 		for a := lo; a <= hi; a++ {
@@ -155,8 +155,8 @@ func (c Config) boxes(lo, hi int) (out [][2]int) {
 	return out
 }
 
-// TestSizes lists the sizes of the problems of tests with the lengths i and j, as Cell has
-// them, at another width: of the shortest and of the longest answer.
+// TestSizes lists the sizes of test problems with lengths i and j, as in Cell, at another
+// width: with the shortest and the longest answer.
 func (c Config) TestSizes(pad task.Pad, i, j int) []Size {
 	wide := *c.Config
 	wide.Pad = pad
@@ -176,7 +176,7 @@ func (c Config) TestSizes(pad task.Pad, i, j int) []Size {
 	}))
 }
 
-// sizes are those of problems of each part with operands of a and b digits, with the
+// sizes returns the sizes of problems of each part with operands of a and b digits, with the
 // shortest and the longest answer.
 func (c Config) sizes(a, b int, answers func(p Config, k *task.Kind, a, b int) (least, most int, ok bool)) (out []Size) {
 	for _, p := range c.Parts() {
@@ -194,13 +194,13 @@ func (c Config) sizes(a, b int, answers func(p Config, k *task.Kind, a, b int) (
 	return out
 }
 
-// SizeOf is the size of problems with operands of so many digits and an answer of so many.
+// SizeOf returns the size of problems by the digits of operands and answer.
 func (c Config) SizeOf(digits, answer int) Size {
 	k, _ := KindOf(c.Config)
 	return c.size(&k, digits, digits, answer, false)
 }
 
-// places is the number of places that operands of a and b digits and an answer of n need.
+// places returns the places needed by operands of a and b digits and an answer of n.
 func (c Config) places(k *task.Kind, a, b, n int) int {
 	need := max(a, n+c.Pad.Less)
 	if k.Arity == 2 && !k.Single() {
@@ -209,8 +209,8 @@ func (c Config) places(k *task.Kind, a, b, n int) int {
 	return need
 }
 
-// size is that of a problem with operands of a and b digits and an answer of n places, of
-// which a sign may be one.
+// size returns the size of a problem with operands of a and b digits and an answer of n places,
+// including its sign.
 func (c Config) size(k *task.Kind, a, b, n int, negative bool) Size {
 	wide := c.Pad.Width(c.places(k, a, b, n))
 	if !c.Sequence {
@@ -224,7 +224,7 @@ func (c Config) size(k *task.Kind, a, b, n int, negative bool) Size {
 		places = 2
 	}
 	if c.Pad.To == 0 && !c.Interleave {
-		wide = 0 // each number is as wide as it is
+		wide = 0 // numbers are not padded
 	}
 	rows += k.Arity - 1 // the signs
 	switch {
@@ -238,7 +238,7 @@ func (c Config) size(k *task.Kind, a, b, n int, negative bool) Size {
 		rows += places * max(a, wide)
 	}
 	if c.Kind == "multiplication" && c.Scratchpad {
-		return Size{0, rows + b*a + b*(b+1)/2 + b - 1} // a + 1, … a + b digits, and what is between them
+		return Size{0, rows + b*a + b*(b+1)/2 + b - 1} // a + 1, … a + b digits and separators
 	}
 	wide -= c.Pad.Less
 	if negative {
@@ -248,7 +248,7 @@ func (c Config) size(k *task.Kind, a, b, n int, negative bool) Size {
 	return Size{0, rows + places*max(n, wide)}
 }
 
-// LineSize is the size of a line of a file of so many tokens, the separator's among them.
+// LineSize returns the size of a line of a file of that many tokens, including the separator.
 func (c Config) LineSize(tokens int) Size {
 	if !c.Sequence {
 		return Size{tokens, tokens}
@@ -259,8 +259,8 @@ func (c Config) LineSize(tokens int) Size {
 	return Size{0, tokens + sequence.Room(c.RandomPad, tokens)}
 }
 
-// arraySize is that of the arrays of so many numbers of so many digits: each behind a letter
-// and a colon, with commas between them, the =, and the letters with commas between them.
+// arraySize returns the size of an array of entries numbers. Each follows a letter and a colon,
+// commas separate them, and = precedes the letters with commas between them.
 func (c Config) arraySize(digits, entries int) Size {
 	s := Size{0, entries*(digits+3) - 1 + 1 + 2*entries - 1}
 	if c.Started {
@@ -269,8 +269,8 @@ func (c Config) arraySize(digits, entries int) Size {
 	return s
 }
 
-// sumSizes are those of sums of so many numbers of so many digits, with the shortest and
-// the longest sum.
+// sumSizes returns the sizes of problems that add operands numbers, with the shortest and the
+// longest sum.
 func (c Config) sumSizes(digits, operands int) (out []Size) {
 	k, _ := KindOf(c.Config)
 	for _, n := range []int{digits, c.sumPlaces(digits, operands)} {
@@ -279,8 +279,8 @@ func (c Config) sumSizes(digits, operands int) (out []Size) {
 	return slices.Compact(out)
 }
 
-// sumPlaces is the digits of the largest sum of n numbers of so many digits: n * base^digits
-// - n, with as many digits as n - 1 more unless numbers are few and short.
+// sumPlaces returns the digits of the largest sum of n numbers, n * base^digits - n. If
+// base^digits > n, that is digits plus the digits of n - 1.
 func (c Config) sumPlaces(digits, n int) int {
 	power := 1
 	for range digits {

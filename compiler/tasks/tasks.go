@@ -1,5 +1,5 @@
-// Package tasks has all kinds of tasks in one table, says whether a task makes problems, and how
-// long these are. A generated program links the kind that it needs. Package check comes after it.
+// Package tasks lists all kinds of tasks, validates tasks and computes the sizes of their
+// problems. A generated program links only the kind that it needs.
 package tasks
 
 import (
@@ -14,15 +14,15 @@ import (
 	"github.com/arithlang/mlc/runtime/task/vectors"
 )
 
-// Kit is what all tasks are made with.
+// Kit returns all kinds of tasks.
 func Kit() task.Kit {
 	return task.Kit{Kinds: []task.Kind{vectors.Kind(), sums.Kind(), arrays.Kind(), lines.Kind()}, Sequences: sequence.New}
 }
 
-// A Config is that of a task, which may be wrong.
+// A Config is the configuration of a task, which may be invalid.
 type Config struct{ *task.Config }
 
-// New returns the task of a Config, if it makes problems.
+// New returns the task of a valid Config.
 func New(cfg task.Config, seed uint64) (*task.Task, error) {
 	for _, p := range append([]*task.Config{&cfg}, cfg.Parts()...) {
 		if err := (Config{p}).Check(); err != nil {
@@ -32,11 +32,11 @@ func New(cfg task.Config, seed uint64) (*task.Task, error) {
 	return task.New(cfg, seed, Kit())
 }
 
-// KindOf is the kind of a task; not ok if there is none, or it is a mix.
+// KindOf returns the kind of a task; ok is false if it is unknown or a mix.
 func KindOf(c *task.Config) (task.Kind, bool) { return Kit().KindOf(c) }
 
-// Distinct is the number of different problems that training and its held-out problems are
-// drawn from; infinite of a file.
+// Distinct returns the number of distinct problems from which training and held-out problems
+// are drawn, infinite for a file.
 func Distinct(c *task.Config) (all float64) {
 	for _, p := range c.Parts() {
 		k, _ := KindOf(p)

@@ -1,5 +1,4 @@
-// Package kerneltest holds back ends to the kernel interpreter, bit for bit. The
-// tests of package codegen/cpu and of generated programs call it.
+// Package kerneltest compares back ends with the kernel interpreter, bit for bit.
 package kerneltest
 
 import (
@@ -16,20 +15,19 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// A Runner runs the kernel of that name in the back end under test, on buffers in
-// the order of the kernel's parameters.
+// A Runner runs the named kernel in the back end under test, on buffers in parameter order.
 type Runner func(name string, s kernel.Scalars, bufs []kernel.Buffer) error
 
-// A Backend is one of those that are held to the interpreter.
+// A Backend is compared with the interpreter.
 type Backend struct {
 	Name string
 	Run  Runner
-	BF16 *kernel.Sums // how it adds products of BF16; nil: as is defined
+	BF16 *kernel.Sums // how it adds products of BF16; nil: as defined
 }
 
-// Compare checks every kernel of a text (as kernel.Format writes it) in every
-// launch, Launches if there are none, as a subtest of its own for each back end. What the
-// interpreter makes of a launch holds for all back ends that add alike.
+// Compare checks every kernel of a text (see kernel.Format) in every launch, by default
+// Launches, with one subtest per back end. Back ends with equal sums share the interpreter's
+// answers.
 func Compare(t *testing.T, text string, ends []Backend, launches ...kernel.Scalars) {
 	t.Helper()
 	ks, err := kernel.Parse(text)
@@ -57,14 +55,14 @@ func Compare(t *testing.T, text string, ends []Backend, launches ...kernel.Scala
 	}
 }
 
-// Answers are what the interpreter makes of a kernel.
+// Answers holds the interpreter's results of a kernel.
 type Answers struct {
 	k   *kernel.Kernel
 	add *kernel.Sums
 	all []interpreted
 }
 
-// interpreted is a launch and what the interpreter makes of it.
+// interpreted is a launch and the interpreter's result.
 type interpreted struct {
 	scalars     kernel.Scalars
 	inputs      Kind
@@ -72,8 +70,8 @@ type interpreted struct {
 	err         error
 }
 
-// Answer takes a kernel through launches, with inputs of two kinds. Products of 16-bit
-// factors are added as a device does it; nil: as is defined.
+// Answer interprets the launches of a kernel, with two kinds of inputs. add says how products
+// of 16-bit factors are added; nil: as defined.
 func Answer(k *kernel.Kernel, add *kernel.Sums, launches ...kernel.Scalars) *Answers {
 	a := &Answers{k: k, add: add}
 	r, err := kernel.NewRunner(k, add)
@@ -89,7 +87,7 @@ func Answer(k *kernel.Kernel, add *kernel.Sums, launches ...kernel.Scalars) *Ans
 	return a
 }
 
-// Check holds a back end to the answers, as the function Check does.
+// Check compares a back end with the answers, like the function Check.
 func (a *Answers) Check(run Runner) error {
 	var errs []error
 	for _, i := range a.all {
@@ -106,8 +104,8 @@ func interpret(k *kernel.Kernel, r *kernel.Runner, s kernel.Scalars, inputs Kind
 	return i
 }
 
-// Launches returns scalars for small launches: of single elements, of odd sizes,
-// of one that decodes into a cache, and of one with more rows than a tile holds.
+// Launches returns scalars for small launches: single elements, odd sizes, decoding into a
+// cache, and more rows than a tile holds.
 func Launches() []kernel.Scalars {
 	var all []kernel.Scalars
 	for _, n := range []struct{ b, t, s, c, p, n float64 }{
@@ -129,10 +127,10 @@ func Launches() []kernel.Scalars {
 // Kind is a distribution of F32 inputs.
 type Kind int
 
-// The kinds: Signed values are normal, with some zeros of both signs and a few
-// subnormal numbers. Positive ones are their magnitudes, above zero. Large ones are 32
-// times as large: scores made of them lie so far apart that a softmax needs its maximum. Spread
-// ones are signed, of sizes so far apart that each term of a sum decides its sign now and then.
+// The kinds. Signed values are normally distributed, with some zeros of both signs and a few
+// subnormal numbers. Positive values are their magnitudes, above zero. Large values are 32
+// times larger, so that a softmax overflows without its maximum. Spread values are signed, with
+// magnitudes so far apart that any term of a sum may decide its sign.
 const (
 	Signed Kind = iota
 	Positive
@@ -163,15 +161,13 @@ func (k Kind) draw(r *rand.Rand) float32 {
 	return v
 }
 
-// Check runs a kernel on equal inputs in the interpreter, which adds products of 16-bit
-// factors as the back end does, and in a back end. It
-// wants the same bits in all buffers, where one NaN is as good as another, and
-// nothing written beyond their ends.
+// Check runs a kernel on equal inputs in the interpreter and in a back end. The interpreter
+// adds products of 16-bit factors by add. Check requires the same bits in all buffers, except
+// that all NaNs are equal, and no writes beyond their ends.
 //
-// Integers that the kernel reads are drawn from [-1, n) or else [0, n), for the
-// largest extent n of any buffer with which the interpreter finds no index out of
-// range; so ids lie in their tables, and labels may be -1. A launch that the kernel
-// is not for is nothing to compare.
+// Integer inputs are drawn from [-1, n) or else [0, n), where n is the largest buffer extent
+// that keeps all indices in range: ids lie in their tables, and labels may be -1. Check skips
+// a launch with ErrNotFor.
 func Check(k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64, run Runner, add *kernel.Sums) error {
 	r, err := kernel.NewRunner(k, add)
 	if err != nil {
@@ -208,12 +204,12 @@ func (i *interpreted) check(k *kernel.Kernel, run Runner) error {
 	return errors.Join(errs...)
 }
 
-// ErrNotFor is of a launch behind P rows of a kernel that no decoding calls: an index
-// P + t is outside an array of T rows, and within it where P is 0.
+// ErrNotFor reports a launch after P rows of a kernel that decoding never calls: an index
+// P + t is outside an array of T rows, but inside if P is 0.
 var ErrNotFor = errors.New("the kernel is not for rows behind others")
 
-// Interpret returns inputs that suit the kernel and what it makes of them, with products
-// of 16-bit factors added as a device does it; nil: as is defined.
+// Interpret returns valid inputs of the kernel and its results. add says how products of
+// 16-bit factors are added; nil: as defined.
 func Interpret(k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64, add *kernel.Sums) (start, end []kernel.Buffer, err error) {
 	r, err := kernel.NewRunner(k, add)
 	if err != nil {
@@ -222,7 +218,7 @@ func Interpret(k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64, add
 	return InterpretBy(r, k, s, inputs, seed)
 }
 
-// InterpretBy is Interpret by what runs the kernel.
+// InterpretBy is Interpret with a given Runner.
 func InterpretBy(r *kernel.Runner, k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64) (start, end []kernel.Buffer, err error) {
 	shapes, err := r.Extents(s)
 	if err != nil {
@@ -248,7 +244,7 @@ func InterpretBy(r *kernel.Runner, k *kernel.Kernel, s kernel.Scalars, inputs Ki
 	return nil, nil, err
 }
 
-// decodes says whether a kernel knows of the rows of a cache.
+// decodes reports whether a kernel has the rows of a cache as a parameter.
 func decodes(k *kernel.Kernel) bool {
 	return slices.ContainsFunc(k.Params, func(p kernel.Param) bool { return p.Name == "C" })
 }
@@ -256,7 +252,7 @@ func decodes(k *kernel.Kernel) bool {
 // idRange holds the integers from lo to hi-1.
 type idRange struct{ lo, hi int }
 
-// idRanges lists the ranges that a kernel's ids may have, the widest first.
+// idRanges lists the possible ranges of a kernel's ids, the widest first.
 func idRanges(shapes [][]int) []idRange {
 	extents := []int{1, 2}
 	for _, shape := range shapes {
@@ -274,12 +270,12 @@ func idRanges(shapes [][]int) []idRange {
 	return all
 }
 
-// counts are the buffers of an attention's places and numbers of tokens, which masks
-// compare: of many values few are near each other, and hardly a cell is open.
+// counts are the buffers of token places and numbers that an attention's masks compare. Wide
+// ranges would leave hardly any cell open.
 var counts = []string{"di_", "dj_", "ni_", "nj_"}
 
-// draw makes the buffers of a launch, whose examples have these lengths if its rows are
-// packed. Those that are only written start as NaN and as an integer that no kernel makes.
+// draw returns the buffers of a launch. Packed rows have examples of these lengths. Buffers
+// that are only written start as NaN or as an integer that no kernel computes.
 func draw(k *kernel.Kernel, shapes [][]int, inputs Kind, ids idRange, seed uint64, lengths []int32) []kernel.Buffer {
 	r := rand.New(rand.NewPCG(seed, uint64(inputs)))
 	bufs := make([]kernel.Buffer, len(shapes))
@@ -316,8 +312,7 @@ func draw(k *kernel.Kernel, shapes [][]int, inputs Kind, ids idRange, seed uint6
 	return bufs
 }
 
-// cropped is the bits of a number of 16 bits near a smaller one: those of its F32 that
-// there is room for.
+// cropped returns the bits of a 16-bit number near v: the F32 bits that fit.
 func cropped(t expr.Type, v float32) uint16 {
 	bits := math.Float32bits(v)
 	if t == expr.BF16 {
@@ -336,7 +331,7 @@ const (
 	marks      = 32
 )
 
-// pad copies a slice and puts marks behind its end. None becomes none.
+// pad copies a slice and appends marks. nil stays nil.
 func pad[T int32 | float32 | uint16](from []T, mark T) []T {
 	if from == nil {
 		return nil
@@ -344,18 +339,18 @@ func pad[T int32 | float32 | uint16](from []T, mark T) []T {
 	return append(slices.Clone(from), slices.Repeat([]T{mark}, marks)...)
 }
 
-// cut returns a padded slice without its marks, which only a stray store reaches.
+// cut returns a padded slice without its marks, which only a stray store can change.
 func cut[T any](padded []T) []T {
 	n := max(0, len(padded)-marks)
 	return padded[:n:n]
 }
 
-// intact reports whether the marks of a padded slice are as they were.
+// intact reports whether the marks of a padded slice are unchanged.
 func intact[T int32 | float32 | uint16](padded []T, mark T) bool {
 	return !slices.ContainsFunc(padded[len(cut(padded)):], func(v T) bool { return v != mark })
 }
 
-// Differ returns an error that shows the first of the elements that differ.
+// Differ returns an error that shows the first differing element.
 func Differ(name string, got, want kernel.Buffer) error {
 	all := slices.Concat(
 		differing(got.F, want.F, func(g, w float32) bool {
@@ -378,7 +373,7 @@ func Differ(name string, got, want kernel.Buffer) error {
 	return fmt.Errorf("%s %d, want %d", where, got.I[at], want.I[at])
 }
 
-// differing lists the elements that are not the same.
+// differing lists the indices of elements that differ.
 func differing[T any](got, want []T, same func(g, w T) bool) []int {
 	var all []int
 	for i, w := range want {
