@@ -5,29 +5,29 @@ import (
 	"slices"
 )
 
-// A Batch is problems as tokens: row-major, an example a row. A Drawer lays out
-// sequences in parts, each at a length of its own; T is the longest.
+// A Batch is problems as tokens: row-major, an example a row. A Drawer lays out sequences in
+// parts that may differ in length; T is the longest.
 type Batch struct {
 	B, T, S int     // examples, target rows, source tokens
-	Source  []int32 // [B, S]; nothing for sequences
-	Target  []int32 // [B, T] what the decoder reads
-	Labels  []int32 // [B, T] what it is to say; -1: anything
-	Rows    int     // of the whole, each part at the length of its longest; a Launch of many parts has more
-	At      int     // of a Slice: its first row's place in the Labels of the whole
+	Source  []int32 // [B, S]; empty for sequences
+	Target  []int32 // [B, T] input of the decoder
+	Labels  []int32 // [B, T] expected output; -1: anything
+	Rows    int     // of the whole, each part at the length of its longest; a joined Launch has more
+	At      int     // of a Slice: index of its first row in the whole's Labels
 	Parts   Parts
 	Packing Packing // of a Drawer that packs
 
-	Recurrences []int // of a loop that runs by length, on each example; those of equal numbers are together in a group
+	Recurrences []int // of each example, in a loop by length; equal ones are adjacent in a group
 }
 
-// Parts are the parts of a batch of sequences. The zero value is none: all is one.
+// Parts are the parts of a batch of sequences. The zero value is one part.
 type Parts struct {
 	Size   int   // examples of a part; the last may have fewer
 	Rows   []int // T of each
-	Starts []int // where each begins in Target and Labels
+	Starts []int // start of each in Target and Labels
 }
 
-// A Packing says where the rows of a launch's examples are, each of which is a part.
+// A Packing says where the rows of a launch's examples are. Each example is a part.
 type Packing struct {
 	Example []int32 // [R] the example of each row, within its launch
 	Start   []int32 // [B] the first row of each example, within its launch
@@ -41,7 +41,7 @@ func (t *Task) NewBatch(n, width int) Batch {
 	return b
 }
 
-// One encodes a problem of a test, at its own width.
+// One encodes a test problem at its own width.
 func (t *Task) One(p Problem) (Batch, error) {
 	width, err := t.Width(p)
 	if err != nil {
@@ -72,8 +72,7 @@ func (t *Task) Batch(problems []Problem) (Batch, error) {
 	return b, nil
 }
 
-// Slice returns examples lo … hi-1, which must be of one part, or, where they are packed,
-// a launch.
+// Slice returns examples lo … hi-1 of one part, or of one launch of a packed batch.
 func (b Batch) Slice(lo, hi int) Batch {
 	start, t := lo*b.T, b.T
 	end := hi * t
@@ -95,11 +94,11 @@ func (b Batch) Slice(lo, hi int) Batch {
 	return part
 }
 
-// Launch is the end of the launch that has example lo, of up to so many examples: where a
-// loop runs by length, all of a launch have as many recurrences.
+// Launch is the end of the launch that begins with example lo, of up to so many examples. In a
+// loop by length, all examples of a launch have equal recurrences.
 func (b *Batch) Launch(lo, examples int) int {
 	end := min(lo-lo%examples+examples, b.B)
-	for k := lo + 1; k < min(end, len(b.Recurrences)); k++ { // there are none but where it does
+	for k := lo + 1; k < min(end, len(b.Recurrences)); k++ { // empty without a loop by length
 		if b.Recurrences[k] != b.Recurrences[lo] {
 			return k
 		}
@@ -118,7 +117,7 @@ func (b Batch) Kept() int {
 	return n
 }
 
-// resize makes room for n problems of a width. What was there is lost.
+// resize makes room for n problems of a width. Earlier contents are lost.
 func (b *Batch) resize(n int, t *Task, width int) {
 	b.B = n
 	b.S, b.T = t.Shape(width)
@@ -128,7 +127,7 @@ func (b *Batch) resize(n int, t *Task, width int) {
 	b.Labels = Resize(b.Labels, n*b.T)
 }
 
-// Resize is room for n values, of x if it has that.
+// Resize returns room for n values, in x if it is large enough.
 func Resize[T any](x []T, n int) []T {
 	if cap(x) < n {
 		return make([]T, n)

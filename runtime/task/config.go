@@ -7,16 +7,16 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// A Config says what problems look like. Generated code holds one.
+// A Config describes problems. Generated code holds one.
 type Config config.Task
 
-// A Pad is the width that numbers are padded to.
+// A Pad says to which width numbers are padded.
 type Pad = config.Pad
 
 // Hinted reports whether letters stand before digits.
 func (c *Config) Hinted() bool { return (*config.Task)(c).Hinted() }
 
-// Parts are the tasks that a mix is made of, or the one task that it is.
+// Parts returns the tasks of a mix, or else the one task.
 func (c *Config) Parts() []*Config {
 	if c.Kind != "mixed" {
 		return []*Config{c}
@@ -31,7 +31,7 @@ func (c *Config) Parts() []*Config {
 	return all
 }
 
-// Digits are the fewest and the most digits of the operands of training, of all its rounds.
+// Digits returns the fewest and the most digits of operands in training, rounds included.
 func (c *Config) Digits() (lo, hi int) {
 	if c.Below > 0 {
 		return 1, len(c.Operand(c.Highest()))
@@ -58,8 +58,8 @@ func (c *Config) Asked(a, b int) int {
 	return max(a, b) + 1
 }
 
-// Shape is the source tokens and the target rows of an encoder-decoder's problems of a kind,
-// whose numbers have all as many places, of so many operands.
+// Shape returns the source tokens and target rows of an encoder-decoder's problems that have so
+// many operands of width places.
 func (c *Config) Shape(k *Kind, width, operands int) (source, target int) {
 	answer, op := width-c.Pad.Less+1, len(k.Op)
 	switch {

@@ -7,20 +7,20 @@ import (
 	"github.com/arithlang/mlc/runtime/philox"
 )
 
-// A course is what a Curriculum makes of a training of so many examples of a task. With it
-// a training problem is a function of the seed, its number and that length. Problems that
-// are held out and those of tests know nothing of it.
+// A course applies a Curriculum to a training of a known length. A training problem then
+// depends on the seed, its number and that length. Held-out and test problems do not depend on
+// it.
 type course struct {
-	length int64   // examples of the whole training, of this part of the task; 0: there is no course
-	stages []*Task // with more and more digits; none: all have as many
+	length int64   // training examples of this part of the task; 0: no course
+	stages []*Task // with more and more digits; none: no stages
 	starts []int64 // the first example of each
 }
 
-// NeedsLength reports whether training problems hang on how many there will be.
+// NeedsLength reports whether training problems depend on the length of training.
 func (t *Task) NeedsLength() bool { return t.cfg.Curriculum.Any() }
 
-// Over is the task for a training of so many examples, whose problems change as its
-// Curriculum says. Any other task draws all training problems as at the end of it.
+// Over returns the task for a training of so many examples, with its Curriculum. A task without
+// Over draws training problems as at the Curriculum's end.
 func (t *Task) Over(examples int64) *Task {
 	if !t.NeedsLength() || examples <= 0 {
 		return t
@@ -51,8 +51,8 @@ func (t *Task) Over(examples int64) *Task {
 	return &u
 }
 
-// staged makes training example k by its stage. Where that has no problem on this side of
-// the hold-out, a later one has.
+// staged makes training example k by its stage, or by a later one if that stage has no problem
+// on this side of the hold-out.
 func (t *Task) staged(d *Draft, k int64) {
 	c := &t.course
 	i, found := slices.BinarySearch(c.starts, k)
@@ -73,10 +73,10 @@ func (t *Task) carriesAt(k int64, src *philox.Source) bool {
 	return share > 0 && src.Float64() < share
 }
 
-// carrying draws two numbers of i and j digits, place by place from the lowest on: with a
-// chance of 1/2 the digits of a place add up to the highest digit, which passes a carry on,
-// with 1/4 to more, which makes one. Else, and where no digits do that, they are any. A
-// number that has no digit at a place has 0 there.
+// carrying draws two numbers of these lengths, place by place from the lowest. The two digits
+// add up to the highest digit, which passes a carry on, with probability 1/2; to more, which
+// makes a carry, with 1/4; else, or if no such digits exist, they are any. A number has 0 above
+// its highest place.
 func (t *Task) carrying(d *Draft, src *philox.Source, lengths [2]int) {
 	d.Room(2)
 	for n, x := range d.Operands {
@@ -112,8 +112,8 @@ func (t *Task) carrying(d *Draft, src *philox.Source, lengths [2]int) {
 	}
 }
 
-// drawPair draws two numbers between bounds whose sum is between least and most, each such
-// pair equally likely; not ok if there is none.
+// drawPair draws two numbers within bounds whose sum is least to most, each pair equally
+// likely; not ok: no such pair exists.
 func drawPair(src *philox.Source, lo, hi [2]int, least, most int) (pair [2]int, ok bool) {
 	seconds := func(a int) (from, n int) {
 		from = max(lo[1], least-a)

@@ -47,8 +47,8 @@ func Mul(dst []byte, base int, a, b []byte) []byte {
 	})
 }
 
-// Places appends the number whose n places have these values, which may be any
-// integers: what is not a digit is carried.
+// Places appends the number whose n places have these values, carrying as needed. Values may be
+// any integers.
 func Places(dst []byte, base, n int, value func(place int) int) []byte {
 	dst = slices.Grow(dst, n)
 	sum := dst[len(dst) : len(dst)+n]
@@ -83,7 +83,7 @@ func Trim[T text](x T) T {
 	return x
 }
 
-// trimRepeated leaves one of the digits that a number begins with.
+// trimRepeated leaves one of the equal digits that a number begins with.
 func trimRepeated[T text](x T) T {
 	for len(x) > 1 && x[0] == x[1] {
 		x = x[1:]

@@ -7,16 +7,16 @@ import (
 	"github.com/arithlang/mlc/runtime/philox"
 )
 
-// How many problems are looked at to find out whether some are held out, and how many of
-// them there are on average where some surely are: a chance of exp(-40) that there are none.
+// The most problems that are enumerated to find held-out ones, of a domain and of a set; and an
+// expected number of held-out problems at which none exists with probability exp(-40).
 const (
 	maxCounted = 1 << 20
 	maxSet     = 1 << 18
 	surely     = 40
 )
 
-// Distinct is the number of different problems that training and its held-out problems are
-// drawn from; infinite of a file.
+// Distinct is the number of different problems that training and held-out problems are drawn
+// from. For a file it is infinite.
 func (t *Task) Distinct() (all float64) {
 	for _, u := range t.All() {
 		all += u.kind.Family.Distinct(&u.cfg, u.kind.Arity)
@@ -24,7 +24,7 @@ func (t *Task) Distinct() (all float64) {
 	return all
 }
 
-// Powers is the sum of powers of x, which is how many lists of lo to hi operands there are.
+// Powers is the number of lists of lo to hi operands that have x values each.
 func Powers(x float64, lo, hi int) (sum float64) {
 	for n := lo; n <= hi; n++ {
 		sum += math.Pow(x, float64(n))
@@ -32,7 +32,7 @@ func Powers(x float64, lo, hi int) (sum float64) {
 	return sum
 }
 
-// Values is the number of operands, from so many digits on.
+// Values is the number of operands of at least so many digits.
 func (c *Config) Values(digits int) (all float64) {
 	if c.Below > 0 {
 		return float64(c.Below)
@@ -52,7 +52,7 @@ func (c *Config) valuesOf(digits int) float64 {
 	return n
 }
 
-// Domain yields lists of operands of lo or more digits, as many as a span says.
+// Domain yields all lists of operands of lo or more digits. The span is the length of a list.
 func (t *Task) Domain(lo int, counts config.Span, yield func([][]byte) bool) {
 	c := &t.cfg
 	var values, factors [][]byte
@@ -91,14 +91,14 @@ func (t *Task) Domain(lo int, counts config.Span, yield func([][]byte) bool) {
 	}
 }
 
-// A split is what the hold-out makes of the problems that are drawn anew.
+// A split tells how the hold-out divides problems that are drawn anew.
 type split struct {
 	both bool       // some are trained on, and some are held out
-	held [][]string // operands of all that are held out, where they are few
+	held [][]string // operands of all held-out problems, if they are few
 }
 
-// bothSides looks for problems on both sides of the hold-out. Of very many problems of which
-// hardly any is held out, it says that there are not.
+// bothSides looks for problems on both sides of the hold-out. It reports one side when there
+// are too many problems to enumerate and one side's share of them is tiny.
 func (t *Task) bothSides() (s split) {
 	share, all := t.cfg.Holdout, t.Distinct()
 	switch rare := min(share, 1-share); {
@@ -127,7 +127,7 @@ func (t *Task) bothSides() (s split) {
 	return s
 }
 
-// fromFew makes held-out problem k, of few that there are.
+// fromFew makes held-out problem k when there are few.
 func (t *Task) fromFew(d *Draft, k int64, few [][]string) {
 	src := t.source(d, philox.Held, uint64(k))
 	x := few[src.Intn(len(few))]
@@ -144,7 +144,7 @@ func (t *Task) fromFew(d *Draft, k int64, few [][]string) {
 	}
 }
 
-// knownInSet are hashes of the problems of a set of up to maxSet Examples that are trained on.
+// knownInSet returns hashes of the trained problems of a set of Examples.
 func (t *Task) knownInSet() map[uint64]bool {
 	known := make(map[uint64]bool, t.trained)
 	for place := range t.trained {
@@ -153,15 +153,15 @@ func (t *Task) knownInSet() map[uint64]bool {
 	return known
 }
 
-// hashInSet is that of the example at a place in the order of the set.
+// hashInSet is the hash of the example at a place in the order of the set.
 func (t *Task) hashInSet(place int64) uint64 {
 	var d Draft
 	t.drawInSet(&d, t.orders()[0].at(place))
 	return t.hash(d.Operands)
 }
 
-// unseenInSet are the places of a set of Examples, behind those that are trained on, whose
-// problems are not among these.
+// unseenInSet returns the held-out places of a set of Examples whose problems are not trained
+// on.
 func (t *Task) unseenInSet() (places []int64) {
 	known := t.known()
 	for place := t.trained; place < t.cfg.Examples; place++ {
@@ -172,8 +172,8 @@ func (t *Task) unseenInSet() (places []int64) {
 	return places
 }
 
-// ExpectedSeen is how many of some problems of one cell are expected to be among so many
-// training examples: those that are held out, or longer, are not.
+// ExpectedSeen is the expected number of these problems, all of one cell, among so many
+// training examples. Problems that are held out or too long count 0.
 func (t *Task) ExpectedSeen(problems []Problem, examples int64) (n float64) {
 	for _, p := range problems {
 		u, of := t.of(p), examples
@@ -183,7 +183,7 @@ func (t *Task) ExpectedSeen(problems []Problem, examples int64) (n float64) {
 		if u.cfg.Examples > 0 {
 			of = min(of, u.trained)
 		}
-		if u.cfg.Below > 0 && u.kind.Arity == 1 { // which are taken one after another
+		if u.cfg.Below > 0 && u.kind.Arity == 1 { // taken one after another
 			n += float64(u.chance(p) * float64(min(of, u.trained)))
 			continue
 		}
@@ -192,7 +192,7 @@ func (t *Task) ExpectedSeen(problems []Problem, examples int64) (n float64) {
 	return n
 }
 
-// chance is that of an example of training to be a problem.
+// chance is the probability that a training example is the problem.
 func (t *Task) chance(p Problem) float64 {
 	if t.cfg.Below > 0 {
 		return t.chanceBelow(p)
@@ -207,7 +207,7 @@ func (t *Task) chance(p Problem) float64 {
 	}
 }
 
-// ChanceOf is the chance to draw a number among those of lo to hi digits.
+// ChanceOf is the probability of drawing x when numbers have lo to hi digits.
 func (c *Config) ChanceOf(x string, lo, hi int) float64 {
 	if len(x) < lo || len(x) > hi {
 		return 0
@@ -215,8 +215,7 @@ func (c *Config) ChanceOf(x string, lo, hi int) float64 {
 	return 1 / float64(hi-lo+1) / c.valuesOf(len(x))
 }
 
-// chanceBelow is the chance of a problem of numbers below a bound, of which any may be
-// held out.
+// chanceBelow is the probability of a problem of numbers below a bound, held out or not.
 func (t *Task) chanceBelow(p Problem) float64 {
 	chance := 1.0
 	for i, x := range p.Operands {

@@ -8,17 +8,16 @@ import (
 	"github.com/arithlang/mlc/runtime/philox"
 )
 
-// A Draft is a problem in memory that is used again: training makes hundreds a
-// step.
+// A Draft is a problem whose memory is reused: training makes hundreds a step.
 type Draft struct {
 	of       *Task    // of its kind
 	Operands [][]byte // in ordinary order
 	Answer   []byte   // in ordinary order
 	Start    int      // the letter of the first digit's hint, or of an array's first entry
-	Fillers  []byte   // how many stand before each character; none: none anywhere
+	Fillers  []byte   // number before each character; empty: none anywhere
 	Order    []int    // of the entries of an array
 	src      philox.Source
-	carries  bool // it is to have long carries
+	carries  bool // draw long carries
 
 	// A sequence as written:
 	Tokens      []int32
@@ -31,11 +30,11 @@ type Draft struct {
 // Task is the task of the draft's own kind.
 func (d *Draft) Task() *Task { return d.of }
 
-// Room makes a draft one of n operands.
+// Room gives a draft n operands.
 func (d *Draft) Room(n int) {
 	for len(d.Operands) < n {
 		if len(d.Operands) < cap(d.Operands) {
-			d.Operands = d.Operands[:len(d.Operands)+1] // and its memory
+			d.Operands = d.Operands[:len(d.Operands)+1] // reuses its memory
 		} else {
 			d.Operands = append(d.Operands, nil)
 		}
@@ -64,7 +63,7 @@ func (t *Task) Draft(p Problem) *Draft {
 	return d
 }
 
-// Length is what is known of a written draft without its answer.
+// Length is the length of a written draft, apart from its answer.
 func (d *Draft) Length() config.Length {
 	l := config.Length{Operands: len(d.Operands), Prompt: d.Asked}
 	for _, x := range d.Operands {
@@ -73,7 +72,7 @@ func (d *Draft) Length() config.Length {
 	return l
 }
 
-// solve fills in the answer, if it is not there already.
+// solve sets the kind and computes the answer.
 func (t *Task) solve(d *Draft) {
 	d.of = t
 	if f, ok := t.kind.Family.(Solver); ok {
@@ -107,8 +106,8 @@ func (t *Task) Places(d *Draft) int {
 	return need
 }
 
-// room is the number of places that any problem with operands as long as a draft's
-// needs, if they are padded; else what the draft needs.
+// room is the number of places that a draft needs. If Pad has a width, it suffices for any
+// operands of the same lengths.
 func (t *Task) room(d *Draft) int {
 	need := t.Places(d)
 	if t.cfg.Pad.To == 0 || t.kind.Answer == nil {
@@ -129,21 +128,20 @@ type Drawer struct {
 	Batch  Batch
 }
 
-// A Layout is how sequences are put into launches.
+// A Layout says how sequences are put into launches.
 type Layout struct {
 	Task   *Task
 	Group  int
 	Part   int
 	Joined int // examples that share a length, a multiple of Part; 0: Part
-	Every  int // launches that are so many apart share it, too; 0: none do
-	Rows   int // of the longest sequence, if all are to be Padded
+	Every  int // launches this far apart also share a length; 0: none do
+	Rows   int // of the longest sequence, if Padded; else 0
 	Packed bool
 }
 
-// NewDrawer returns a Drawer of the task's problems for launches of so many
-// examples, part: sequences of a launch share a length, the shorter the better. A
-// group, a multiple of part, is so many examples in the order in which they are
-// drawn, and stays together. 0 means all examples of a batch.
+// NewDrawer returns a Drawer of the task's problems for launches of part examples. Sequences of
+// a launch share a length. A group is consecutively drawn examples, a multiple of part; it
+// stays together. 0 means all examples of a batch.
 func (t *Task) NewDrawer(group, part int) *Drawer {
 	d := &Drawer{Layout: Layout{Task: t, Group: group, Part: part}}
 	if t.cfg.Padded {
@@ -152,25 +150,24 @@ func (t *Task) NewDrawer(group, part int) *Drawer {
 	return d
 }
 
-// Launch makes launches larger than part, of a number of examples that divides the
-// group. With every, launches that are so many apart have the length of the longest of
-// them, so that they can run as one, unless they are packed. Problems, their order and Rows
-// stay as they are.
+// Launch makes launches larger than part. Their number of examples divides the group. With
+// every, launches that far apart share the length of the longest, so that they can run as one.
+// Packed launches do not. Problems, their order and Rows stay the same.
 func (d *Drawer) Launch(examples, every int) {
 	d.Joined, d.Every = examples, every
-	if d.Task.ByLength() { // and launches are cut where that changes
+	if d.Task.ByLength() { // launches end where the recurrences change
 		d.Every = 0
 	}
 }
 
-// Pack makes each sequence a part, so that none pads another, and says in the Packing of
-// a Batch where the rows of a launch are, which has part examples or those of Launch.
+// Pack makes each sequence a part, so that no sequence is padded. The Packing of a Batch says
+// where the rows of each launch are.
 func (d *Drawer) Pack() { d.Packed = true }
 
-// Train encodes the n training examples from first on: those of an encoder-decoder
-// in order, at the width of the widest; sequences group by group, of a group the
-// longest first, of a loop by length those with the most recurrences, each launch at the
-// length of its longest, unless all are to be Padded. The Batch is good until the next call.
+// Train encodes the n training examples from first on. An encoder-decoder gets them in order,
+// at the width of the widest. Sequences are sorted within each group, the longest first; a loop
+// by length takes the most recurrences first. Each launch has the length of its longest
+// sequence, unless the task is Padded. The Batch is valid until the next call.
 func (d *Drawer) Train(first int64, n int) (Batch, error) {
 	for len(d.Drafts) < n {
 		d.Drafts = append(d.Drafts, Draft{})

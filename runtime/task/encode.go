@@ -16,8 +16,8 @@ func (t *Task) Encode(p Problem, width int, b Batch) {
 	t.sequences.Lay(d, b)
 }
 
-// encode writes tokens for an encoder-decoder: the source, the decoder's input and
-// what it is to say at each row. Numbers are padded with zeros to the width.
+// encode writes tokens for an encoder-decoder: the source, the decoder's input and the labels.
+// Numbers are padded with zeros to the width.
 func (t *Task) encode(b Batch, d *Draft, width int) {
 	if t.Sums() {
 		width &= widthMask
@@ -70,8 +70,7 @@ func (t *Task) encode(b Batch, d *Draft, width int) {
 	}
 }
 
-// spell writes an answer with all that is on the way to it: the decoder's input, and what it is
-// to say.
+// spell writes an answer with the steps to it: the decoder's input and the labels.
 func (t *Task) spell(f Speller, b Batch, d *Draft, width int) {
 	row := 0
 	b.Target[0] = t.ids[symbolSOS]
@@ -84,8 +83,8 @@ func (t *Task) spell(f Speller, b Batch, d *Draft, width int) {
 	})
 }
 
-// AnswersReversed reports whether the lowest digit of an answer is written first. The
-// answer of a parity without its way there is written last in either order.
+// AnswersReversed reports whether the lowest digit of an answer is written first. A parity
+// without a scratchpad is written last in either order.
 func (t *Task) AnswersReversed() bool {
 	return t.cfg.Reversed && (t.kind.Name != "parity" || t.cfg.Scratchpad)
 }
@@ -111,9 +110,8 @@ func Widened(x []byte, width, place int, fill byte) byte {
 	return x[place-(width-len(x))]
 }
 
-// Decode is the answer in tokens that a model wrote to a problem: in ordinary
-// order, up to the end, without hints and leading zeros. A token that is no digit
-// shows as its symbol.
+// Decode is the answer in tokens that a model wrote to a problem: in ordinary order, up to the
+// end, without hints and leading zeros. Tokens other than digits show as symbols.
 func (t *Task) Decode(p Problem, reply []int32) string {
 	u := t.of(p)
 	if end := slices.Index(reply, u.EOS()); end >= 0 {
@@ -121,7 +119,7 @@ func (t *Task) Decode(p Problem, reply []int32) string {
 	}
 	text := u.join(slices.DeleteFunc(slices.Clone(reply), u.IsHint))
 	if u.Sums() || u.Products() {
-		text = text[strings.LastIndex(text, "+")+1:] // of several sums the last
+		text = text[strings.LastIndex(text, "+")+1:] // the last of several sums
 	}
 	switch {
 	case u.kind.Answer == nil:
@@ -141,7 +139,7 @@ func (t *Task) Decode(p Problem, reply []int32) string {
 	return Trim(text)
 }
 
-// join is tokens as text.
+// join returns tokens as text.
 func (t *Task) join(reply []int32) string {
 	symbols := make([]string, len(reply))
 	for i, id := range reply {
@@ -157,8 +155,8 @@ func turn(x string) string {
 	return string(r)
 }
 
-// Prompt is the number of a sequence's tokens up to and including =: row Prompt-1
-// says the first of the answer. It is 0 for an encoder-decoder.
+// Prompt is the number of a sequence's tokens up to and including =: row Prompt-1 predicts the
+// first token of the answer. It is 0 for an encoder-decoder.
 func (t *Task) Prompt(p Problem) int {
 	if !t.cfg.Sequence {
 		return 0

@@ -7,15 +7,14 @@ import (
 	"github.com/arithlang/mlc/runtime/philox"
 )
 
-// Training on sequences walks a grid: one problem of each pair of lengths, then
-// one of each again, so that all are equally often (McLeish et al. 2024,
-// arXiv:2405.17399, the released code's generator). A number says all about a
-// problem. Without a set of Examples every problem is new, and each sweep has an
-// order of its own. A set is walked in one order, again and again; what is last in
-// that order is held out.
+// Training on sequences walks a grid: one problem of each pair of lengths, then one of each
+// again, so that all are equally frequent (McLeish et al. 2024, arXiv:2405.17399, the released
+// code's generator). A problem depends only on its number. Without a set of Examples every
+// problem is drawn anew, and each sweep has its own order. A set is walked repeatedly in one
+// order; the last examples of that order are held out.
 
-// fromGrid makes example k of those that are trained on or held out, and reports whether
-// it is one of them.
+// fromGrid makes example k of training or of the held-out problems. It reports whether the
+// problem is on that side.
 func (t *Task) fromGrid(d *Draft, k int64, held bool) bool {
 	cells := t.kind.Family.Cells(t)
 	if t.cfg.Examples > 0 {
@@ -33,7 +32,7 @@ func (t *Task) fromGrid(d *Draft, k int64, held bool) bool {
 	first := true
 	draw := func() {
 		if t.kind.Bits && !first {
-			cell = int64(src.Intn(int(cells))) // a cell has no other problem
+			cell = int64(src.Intn(int(cells))) // a cell has one problem or two
 		}
 		first = false
 		t.kind.Family.Draw(t, d, cell, src)
@@ -47,8 +46,8 @@ func (t *Task) fromGrid(d *Draft, k int64, held bool) bool {
 	return found
 }
 
-// otherCells is how many more are tried where one of few problems has none on the
-// wanted side of the hold-out.
+// otherCells is how many more cells are tried if a cell has no problem on the wanted side of
+// the hold-out.
 const otherCells = 64
 
 // drawInSet makes example k of the set.
@@ -89,7 +88,7 @@ func (t *Task) Hint(d *Draft, src *philox.Source) {
 	}
 }
 
-// fromFile makes example k of the lines that are trained on, or held out.
+// fromFile makes example k of the trained lines or of the held-out lines.
 func (t *Task) fromFile(d *Draft, k int64, held bool) {
 	line := t.placeInSet(k, held)
 	if !held {
@@ -102,7 +101,7 @@ func (t *Task) fromFile(d *Draft, k int64, held bool) {
 	t.decorate(d, src, held)
 }
 
-// Test returns n problems whose lengths are all the same: Cell of them.
+// Test returns n problems of a cell whose lengths are equal.
 func (t *Task) Test(length, n int) []Problem {
 	_, j := t.Extent()
 	if j > 0 && t.kind.Arity != 0 {
@@ -111,12 +110,11 @@ func (t *Task) Test(length, n int) []Problem {
 	return t.Cell(length, j, n)
 }
 
-// Cell returns n test problems whose first operand has i digits and whose second
-// has j; of arrays, with j numbers of up to i digits. They are distinct, all of
-// them if there are fewer than n, but arrays and numbers of which there are more
-// than a quintillion are drawn one by one. The parts of a mixed task have equal
-// shares. Hints begin with the first letter. Of a file they are the problems of the
-// test whose prompt has i tokens.
+// Cell returns n test problems. The first operand has i digits and the second j; an array has j
+// numbers of up to i digits; a file's prompt has i tokens. Problems are distinct, and all of
+// them if there are fewer than n, except arrays, and numbers of more than a quintillion
+// problems: these are drawn one by one. The parts of a mixed task have equal shares. Hints
+// begin with the first letter.
 func (t *Task) Cell(i, j, n int) []Problem { return slices.Collect(t.Each(i, j, n)) }
 
 // Each yields the problems of Cell one by one.
@@ -138,7 +136,8 @@ func (t *Task) Each(i, j, n int) iter.Seq[Problem] {
 	}
 }
 
-// cell is how many problems there are in a cell, n at most, and problem k of those.
+// cell returns the number of problems of a cell, n at most, and a function that makes problem
+// k.
 func (t *Task) cell(i, j, n int) (size int, problem func(k int) Problem) {
 	lengths := uint32(i)
 	if j > 0 && j != i {

@@ -2,17 +2,17 @@ package task
 
 import "github.com/arithlang/mlc/runtime/philox"
 
-// A Kind is one task: what a problem is made of and what its answer is.
+// A Kind describes the problems of one task and their answers.
 type Kind struct {
 	Name    string
 	Op      string // between the operands, the first symbol when they are interleaved
-	Arity   int    // operands; 0: any number
+	Arity   int    // number of operands; 0: any
 	Family  Family
-	Answer  func(dst []byte, base int, x [][]byte) []byte // appended to dst, in ordinary order; nil: no number
-	Fill    byte                                          // what widens an answer: '0', or 0 for its own first digit
+	Answer  func(dst []byte, base int, x [][]byte) []byte // appends to dst, in ordinary order; nil: the answer is no number
+	Fill    byte                                          // pads an answer: '0', or 0 for its own first digit
 	Paired  bool                                          // encoder-decoders have it
-	Bits    bool                                          // operands and answers are rows of bits, of which a cell of the grid has one
-	Expects string                                        // what solve is to be given
+	Bits    bool                                          // operands and answers are rows of bits; a cell of the grid has one problem or two
+	Expects string                                        // the text that solve accepts, in words
 	Example string
 }
 
@@ -22,8 +22,8 @@ func (k *Kind) Single() bool { return k.Family == numbers{digit: true} }
 // Commutes reports whether operands may change places.
 func (k *Kind) Commutes() bool { return k.Name == "addition" || k.Name == "multiplication" }
 
-// Numbers is the table of the tasks whose operands are one or two numbers. All others are
-// packages of their own.
+// Numbers returns the tasks whose operands are one or two numbers. Each other task has its own
+// package.
 func Numbers() []Kind {
 	return []Kind{
 		{"successor", "", 1, numbers{}, successor, '0', true, false, "a number", "99999"},
@@ -36,43 +36,42 @@ func Numbers() []Kind {
 	}
 }
 
-// A Family is how the problems of a kind are drawn, and what of them can be tested.
+// A Family draws the problems of a kind for training and for tests.
 type Family interface {
 	// Cells is the number of cells of the grid that training walks.
 	Cells(t *Task) int64
 	// Draw makes a problem of a cell.
 	Draw(t *Task, d *Draft, cell int64, src *philox.Source)
-	// Test makes problem k of the lengths i and j that is number n of all that there
-	// are, if those can be numbered.
+	// Test makes the problem of the lengths i and j with number n, if Count numbers them.
 	Test(t *Task, d *Draft, i, j int, n int64, src *philox.Source)
 	// Count is the number of problems of the lengths i and j; 0: too many to number.
 	Count(t *Task, i, j int) uint64
-	// Longest makes the problem of the lengths i and j that takes most characters.
+	// Longest makes the problem of the lengths i and j that has most characters.
 	Longest(t *Task, d *Draft, i, j int)
 	// Parse checks the text of an operand, and gives it in the form of a draft.
 	Parse(t *Task, text string) (string, error)
-	// Distinct is the number of different problems that training and its held-out problems
-	// are drawn from.
+	// Distinct is the number of different problems that training and held-out problems are
+	// drawn from.
 	Distinct(c *Config, arity int) float64
-	// Domain yields the operands of all problems of a task of few, until that returns false.
+	// Domain yields the operands of all problems, until yield returns false. It suits tasks
+	// with few problems.
 	Domain(t *Task, yield func([][]byte) bool)
-	// Chance is that of an example of training to be a problem, of which none is held out.
+	// Chance is the probability that a training example is p, without a hold-out.
 	Chance(t *Task, p Problem) float64
 }
 
-// A Solver is a Family whose answers are no numbers.
+// A Solver is a Family that computes answers itself.
 type Solver interface{ Solve(t *Task, d *Draft) }
 
-// A Speller is a Family whose answers an encoder-decoder may spell out, with all that is on
-// the way to them.
+// A Speller is a Family whose answers an encoder-decoder may write with the steps to them.
 type Speller interface {
 	Spell(t *Task, d *Draft, width int, say func(symbol byte))
 }
 
 // A Listing is a Family of problems that a file lists.
 type Listing interface {
-	// Read is the Family of a task's own file, with how many problems it has that are drawn,
-	// and how many of those are trained on.
+	// Read returns the Family of the task's file, how many problems are drawn from, and how
+	// many of these are trained on.
 	Read(t *Task) (f Listing, all, trained int, err error)
 	Family
 	// Extent is the longest prompt that is trained on, in tokens.
@@ -98,9 +97,9 @@ func subtraction(dst []byte, base int, x [][]byte) []byte {
 
 func multiplication(dst []byte, base int, x [][]byte) []byte { return Mul(dst, base, x[0], x[1]) }
 
-// runningParity is the parity of the lowest n digits at place n, without what only
-// repeats the parity of all: y_1 = x_1, y_i = y_{i-1} + x_i modulo 2 (Duan and Shi
-// 2023, arXiv:2310.11984v3, section 3.3).
+// runningParity has at place n the parity of the lowest n digits, without leading repeats of
+// the parity of all: y_1 = x_1, y_i = y_{i-1} + x_i modulo 2 (Duan and Shi 2023,
+// arXiv:2310.11984v3, section 3.3).
 func runningParity(dst []byte, _ int, x [][]byte) []byte {
 	first := len(dst)
 	dst = append(dst, x[0]...)
@@ -112,7 +111,7 @@ func runningParity(dst []byte, _ int, x [][]byte) []byte {
 	return append(dst[:first], trimRepeated(dst[first:])...)
 }
 
-// parity is the last of them alone.
+// parity is the parity of all digits.
 func parity(dst []byte, base int, x [][]byte) []byte {
 	return runningParity(dst, base, x)[:len(dst)+1]
 }
@@ -120,10 +119,10 @@ func parity(dst []byte, base int, x [][]byte) []byte {
 // again is the number itself.
 func again(dst []byte, _ int, x [][]byte) []byte { return append(dst, x[0]...) }
 
-// All are the kinds of a Kit.
+// All returns the kinds of a Kit.
 func (w Kit) All() []Kind { return append(Numbers(), w.Kinds...) }
 
-// KindOf is the kind of a Config; not ok if there is none, or it is a mix.
+// KindOf returns the kind of a Config; not ok: unknown, or a mix.
 func (w Kit) KindOf(c *Config) (Kind, bool) {
 	for _, k := range w.All() {
 		if k.Name != c.Kind {

@@ -10,8 +10,8 @@ import (
 	"github.com/arithlang/mlc/runtime/philox"
 )
 
-// numbers are one or two numbers without leading zeros. Those of a sequence begin
-// with a digit other than 0; elsewhere 0 is a number of one digit.
+// numbers are one or two numbers without leading zeros. Sequences have no number 0; elsewhere 0
+// has one digit.
 type numbers struct {
 	digit bool // the second is a single digit
 }
@@ -41,7 +41,7 @@ func (f numbers) random(t *Task, d *Draft, src *philox.Source, lengths ...int) {
 	t.DrawOperands(d, src, t.kind.Arity, func(operand int) int { return lengths[operand] })
 }
 
-// DrawOperands draws the n operands of a problem of numbers, each of a length.
+// DrawOperands draws the n operands of a problem of numbers. length gives the digits of each.
 func (t *Task) DrawOperands(d *Draft, src *philox.Source, n int, length func(operand int) int) {
 	if d.carries {
 		t.carrying(d, src, [2]int{length(0), length(1)})
@@ -98,8 +98,8 @@ func (f numbers) Test(t *Task, d *Draft, i, j int, n int64, src *philox.Source) 
 	})
 }
 
-// values is the first number that an operand can be and how many there are; count
-// is 0 when that is too many for the permutation.
+// values returns the smallest number that an operand can be and how many there are; count is 0
+// if they are too many for a permutation.
 func (f numbers) values(t *Task, operand, i, j int) (first, count int64) {
 	base := int64(t.cfg.Base)
 	length := i
@@ -133,7 +133,7 @@ func (f numbers) Longest(t *Task, d *Draft, i, j int) {
 		x := d.Operands[operand][:0]
 		for place := range n {
 			switch {
-			case t.kind.Name == "parity": // no digit of the answer repeats the one before
+			case t.kind.Name == "parity": // no two adjacent digits of the answer are equal
 				x = append(x, '1')
 			case t.kind.Name != "subtraction" || operand == 1:
 				x = append(x, highest)

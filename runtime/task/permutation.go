@@ -11,30 +11,29 @@ const maxDomain = 1 << 62
 
 const (
 	feistelRounds = 8
-	maxTabled     = 13 // bits of a side, at most, of which a table is made, of 128 KiB then
+	maxTabled     = 13 // the most bits of a side with a table, then of 128 KiB
 )
 
-// A permutation is a keyed bijection of [0, n): a balanced Feistel network over
-// the next even number of bits, with Philox as its round function. A result
-// beyond n goes through it again until it is within (Black and Rogaway, "Ciphers
-// with arbitrary finite domains", 2002), fewer than four times on average.
+// A permutation is a keyed bijection of [0, n): a balanced Feistel network over the next even
+// number of bits, with Philox as its round function. A result of n or more goes through it
+// again (Black and Rogaway, "Ciphers with arbitrary finite domains", 2002), fewer than four
+// times on average.
 type permutation struct {
 	key    philox.Key
 	n      uint64
 	half   int // bits of one side
 	turn   uint32
 	stream uint32
-	table  []uint16 // of the round function, [feistelRounds, 1<<half]; nil: it is computed
+	table  []uint16 // of the round function, [feistelRounds, 1<<half]; nil: compute it
 }
 
-// newPermutation returns a permutation of [0, n), 0 < n <= maxDomain: another one
-// for each turn and stream.
+// newPermutation returns a permutation of [0, n), 0 < n <= maxDomain. Turn and stream select
+// it.
 func newPermutation(key philox.Key, n uint64, turn, stream uint32) permutation {
 	return permutation{key: key, n: n, half: (bits.Len64(n-1) + 1) / 2, turn: turn, stream: stream}
 }
 
-// tabulate makes a permutation that is used very often faster, unless its table would be
-// too large for a cache.
+// tabulate speeds up a frequently used permutation, unless its table is too large for a cache.
 func (p *permutation) tabulate() {
 	if p.half > maxTabled {
 		return

@@ -2,23 +2,23 @@ package task
 
 import "github.com/arithlang/mlc/runtime/philox"
 
-// The lists that the code released with Duan, Shi & Xu (arXiv:2310.11984) takes
-// operands from have 2^20 entries, and are shuffled and split like the numbers below
-// 2^20 that the paper speaks of. That of successor is those numbers.
+// The code released with Duan, Shi & Xu (arXiv:2310.11984) takes operands from lists of 2^20
+// entries. The lists are shuffled and split like the paper's numbers below 2^20. The list of
+// successor is these numbers.
 const (
 	Listed     = 1 << 20
 	mostListed = 1_000_000
 
-	// Of operands of addition and nx1: the numbers up to 9, 90, 900, 9000 and 90000,
-	// which were to be all of one to five digits; then some of six; then any.
+	// Addition and nx1: the numbers up to 9, 90, 900, 9000 and 90000 (meant as all of one to
+	// five digits), then some of six digits, then any.
 	listedSix = 174_763
 
-	// Of parity: as many strings of each length, and the rest longer by one.
+	// Parity: equally many strings of each length; the rest are one longer.
 	listedBits = 18
 	listedEach = Listed / listedBits
 )
 
-// hasLists reports whether operands are taken from such lists.
+// hasLists reports whether operands come from these lists.
 func (c *Config) hasLists() bool { return c.Released && c.Kind != "successor" }
 
 // Highest is the largest operand with Below.

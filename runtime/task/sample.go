@@ -7,9 +7,9 @@ import (
 	"github.com/arithlang/mlc/runtime/philox"
 )
 
-// Train returns training example k of the run. With Below, the training numbers (or
-// those of a list) are walked epoch by epoch, each epoch in an order of its own unless
-// it is Repeated, and the operands of a problem are walked independently. Sequences are drawn as grid.go says.
+// Train returns training example k of the run. With Below, each operand walks the training
+// numbers (or a list's) independently, epoch by epoch. Each epoch has its own order unless the
+// task is Repeated. Other sequences are drawn as grid.go says.
 func (t *Task) Train(k int64) Problem {
 	var d Draft
 	of, k := t.at(k)
@@ -39,8 +39,8 @@ func (t *Task) train(d *Draft, k int64) {
 	}
 }
 
-// WithRounds returns the task with rounds behind it, of which a function draws an example of
-// training; not ok where that is to be one of the task's own lengths.
+// WithRounds returns the task after rounds. The function draws a training example from what
+// rounds kept; not ok: the example is one of the task's own.
 func (t *Task) WithRounds(example func(src *philox.Source) (p Problem, ok bool)) *Task {
 	u := *t
 	u.rounds = example
@@ -66,16 +66,16 @@ func (t *Task) inRounds(d *Draft, k int64) {
 	}
 }
 
-// Source are random numbers of the seed and of this part of the task.
+// Source returns random numbers that depend on the seed and this part of the task.
 func (t *Task) Source(stream philox.Stream, n uint64) *philox.Source {
 	return philox.NewSource(t.seed, stream, n, uint16(t.part))
 }
 
-// SplitSeed is the seed of what is held out.
+// SplitSeed is the seed of the hold-out.
 func (t *Task) SplitSeed() uint64 { return t.split }
 
-// anew draws example k of those that are trained on or held out, and reports whether it is
-// one of them.
+// anew draws example k of training or of the held-out problems. It reports whether the problem
+// is on that side.
 func (t *Task) anew(d *Draft, k int64, held bool) bool {
 	if held && t.cfg.Examples == 0 && t.cfg.Holdout > 0 {
 		if few := t.sides().held; len(few) > 0 {
@@ -116,7 +116,7 @@ func (t *Task) leaves() bool {
 	}
 	rest, problems := float64(t.cfg.Examples-t.trained), t.Distinct()
 	switch {
-	case rest*math.Log(problems/float64(t.trained)) >= surely: // one of so many is new, of so many problems
+	case rest*math.Log(problems/float64(t.trained)) >= surely: // almost surely one is new
 		return true
 	case t.cfg.Examples > maxSet:
 		return float64(t.trained) < surely*problems
@@ -124,8 +124,7 @@ func (t *Task) leaves() bool {
 	return len(t.unseen()) > 0
 }
 
-// Set is how many problems there are until they come again, of those that are held out
-// or of those that are trained on; 0 if there is no end of them.
+// Set is the number of held-out or of training problems before they repeat; 0: they do not.
 func (t *Task) Set(heldOut bool) int64 {
 	if len(t.parts) > 0 {
 		least := t.parts[0].Set(heldOut)
@@ -161,8 +160,8 @@ func (t *Task) heldOut(d *Draft, k int64) {
 	}
 }
 
-// ordered makes problem k, whose operands stand at these places of the order of
-// [0, Below). What else it has is drawn by its number.
+// ordered makes problem k from the operands at these places of the order of [0, Below). The
+// rest is drawn by the number k.
 func (t *Task) ordered(d *Draft, k int64, held bool, place func(operand int) int64) {
 	src := t.source(d, side(held), uint64(k))
 	t.numbered(d, func(operand int) int64 {
@@ -176,8 +175,8 @@ func (t *Task) ordered(d *Draft, k int64, held bool, place func(operand int) int
 	}
 }
 
-// seedOf is the seed of a stream: that of the split for all that says which problems are
-// held out, and which are the set of Examples.
+// seedOf is the seed of a stream. Streams that choose held-out problems or the set of Examples
+// have the seed of the split.
 func (t *Task) seedOf(stream philox.Stream) uint64 {
 	switch stream {
 	case philox.Split, philox.Held, philox.Values, philox.Listed, philox.Shuffled:
@@ -190,8 +189,8 @@ func (t *Task) seedOf(stream philox.Stream) uint64 {
 	return t.seed
 }
 
-// fixedOrders are the orders that stay the same: of the set of Examples, or of
-// [0, Below) for each operand.
+// fixedOrders returns the orders that all epochs share: of the set of Examples, or of [0,
+// Below) for each operand.
 func (t *Task) fixedOrders() []permutation {
 	stream, n, count := philox.Values, t.cfg.Below, t.kind.Arity
 	if t.cfg.Examples > 0 {
@@ -214,8 +213,7 @@ func (t *Task) orderBy(seed uint64, stream philox.Stream, n int64, turn uint32, 
 	return newPermutation(philox.KeyOf(seed), uint64(n), turn, uint32(stream)<<16|uint32(t.part<<8|operand))
 }
 
-// source makes a draft's random numbers those of problem k of this part of the
-// task.
+// source seeds a draft's random numbers for problem k of this part of the task.
 func (t *Task) source(d *Draft, stream philox.Stream, k uint64) *philox.Source {
 	d.carries = false
 	d.src = *philox.NewSource(t.seedOf(stream), stream, k, uint16(t.part))
@@ -230,8 +228,8 @@ func side(held bool) philox.Stream {
 	return philox.Sampled
 }
 
-// drawn makes problem k of those with DigitsLo to DigitsHi digits,
-// on the wanted side of the hold-out if there is one, and reports whether there is.
+// drawn makes problem k with DigitsLo to DigitsHi digits. It reports whether the problem is on
+// the wanted side of the hold-out.
 func (t *Task) drawn(d *Draft, k int64, held bool) bool {
 	src := t.source(d, side(held), uint64(k))
 	d.carries = !held && t.carriesAt(k, src)
@@ -241,9 +239,9 @@ func (t *Task) drawn(d *Draft, k int64, held bool) bool {
 	})
 }
 
-// sided draws a problem until it is on the wanted side of the hold-out, and reports
-// whether there was one. A side that has no problem at all is given up after a number
-// of draws that misses one with a chance of exp(-40).
+// sided draws problems until one is on the wanted side of the hold-out, and reports whether it
+// found one. It gives up after so many draws that it misses an existing side with probability
+// exp(-40).
 func (t *Task) sided(d *Draft, held bool, draw func()) bool {
 	draw()
 	t.solve(d)
@@ -258,16 +256,16 @@ func (t *Task) sided(d *Draft, held bool, draw func()) bool {
 	return t.isHeldOut(d) == held
 }
 
-// isHeldOut reports which side of the hold-out a problem is on, where there are two.
+// isHeldOut reports whether a problem is held out.
 func (t *Task) isHeldOut(d *Draft) bool { return t.sides().both && t.hashed(d.Operands) }
 
-// hashed draws that side from the text of a problem, by way of the text's hash.
+// hashed draws the side of a problem from the hash of its text.
 func (t *Task) hashed(x [][]byte) bool {
 	src := philox.NewSource(t.seedOf(philox.Split), philox.Split, t.hash(x), 0)
 	return src.Float64() < t.cfg.Holdout
 }
 
-// hash is that of the text of a problem.
+// hash is the hash of a problem's text.
 func (t *Task) hash(operands [][]byte) uint64 {
 	h := uint64(HashOffset)
 	for i, x := range operands {
@@ -281,7 +279,7 @@ func (t *Task) hash(operands [][]byte) uint64 {
 
 const HashOffset = 0xcbf29ce484222325
 
-// Hash goes on with a 64-bit FNV-1a hash.
+// Hash continues a 64-bit FNV-1a hash.
 func Hash[T text](h uint64, x T) uint64 {
 	for i := range len(x) {
 		h = (h ^ uint64(x[i])) * 0x100000001b3

@@ -28,7 +28,8 @@ type Problem struct {
 	Fillers  []byte // how many stand before each character; nil: none anywhere
 }
 
-// A Kit is what tasks are made with. A program has what its own task needs, and mlc has all.
+// A Kit has the parts that tasks are made with. A program links the parts of its own task, and
+// mlc links all.
 type Kit struct {
 	Kinds     []Kind                             // besides those of Numbers
 	Sequences func(c *Config, k *Kind) Sequences // for decoder-only models
@@ -37,15 +38,15 @@ type Kit struct {
 // Sequences are problems as one text, prompt=answer, in the tokens of a vocabulary.
 type Sequences interface {
 	Vocabulary() *Vocabulary
-	// Write makes the tokens of a draft, and Lay writes these into a Batch of one.
+	// Write makes the tokens of a draft. Lay writes them into a Batch of one.
 	Write(t *Task, d *Draft) error
 	Lay(d *Draft, b Batch)
 	// Batch lays out the first n drafts of a Drawer.
 	Batch(d *Drawer, n int) (Batch, error)
-	// Hint draws where hints begin, and Scatter draws fillers for a draft that is written.
+	// Hint draws where hints begin. Scatter draws fillers for a written draft.
 	Hint(t *Task, d *Draft, src *philox.Source)
 	Scatter(d *Draft, src *philox.Source)
-	// Filled is the most rows of a problem of so many without fillers.
+	// Filled is the most rows of a problem that has so many without fillers.
 	Filled(c *Config, rows int) int
 }
 
@@ -54,25 +55,24 @@ type Task struct {
 	cfg       Config
 	kind      Kind
 	seed      uint64
-	split     uint64    // seed of what is held out
+	split     uint64    // seed of the hold-out
 	sequences Sequences // nil: of an encoder-decoder
 	vocab     *Vocabulary
 	ids       [128]int32           // of the symbols of an encoder-decoder
 	orders    func() []permutation // see fixedOrders
-	trained   int64                // with Below or Examples: how many of them are trained on
+	trained   int64                // with Below or Examples: the number trained on
 	sides     func() split         // see bothSides
 	known     func() map[uint64]bool
 	unseen    func() []int64                                // see knownInSet and unseenInSet
 	parts     []*Task                                       // of a mixed task
-	part      int                                           // number among those, which keeps their random numbers apart
-	course    course                                        // of a training
+	part      int                                           // index in parts, which separates their random numbers
+	course    course                                        // set by Over
 	began     int64                                         // the first example of this stage of a course
-	rounds    func(src *philox.Source) (p Problem, ok bool) // an example where rounds are behind
+	rounds    func(src *philox.Source) (p Problem, ok bool) // see WithRounds
 }
 
-// New returns the task of a Config. All its problems are functions of the seed, but for
-// those held out and a set of Examples, which are of Config.Split where that is given.
-// The compiler has checked the Config.
+// New returns the task of a Config, which the compiler has checked. Problems depend on the
+// seed. If Config.Split is set, held-out problems and a set of Examples depend on it instead.
 func New(cfg Config, seed uint64, with Kit) (*Task, error) {
 	t := &Task{cfg: cfg, seed: seed, split: seed}
 	if cfg.Split != nil {
@@ -108,19 +108,19 @@ func New(cfg Config, seed uint64, with Kit) (*Task, error) {
 	return t, err
 }
 
-// Seed is that of its problems.
+// Seed is the seed of the task's problems.
 func (t *Task) Seed() uint64 { return t.seed }
 
-// Config is what the task was made of.
+// Config returns the task's Config.
 func (t *Task) Config() *Config { return &t.cfg }
 
-// Kind is that of its problems, of a mix of the first part.
+// Kind is the kind of the task's problems; for a mixed task, the first part's.
 func (t *Task) Kind() *Kind { return &t.kind }
 
-// Sequences are how the task's problems are written as one text; nil where they are not.
+// Sequences returns how problems are written as one text; nil for an encoder-decoder.
 func (t *Task) Sequences() Sequences { return t.sequences }
 
-// All are the parts of a mixed task, or the one that it is.
+// All returns the parts of a mixed task, or else the task itself.
 func (t *Task) All() []*Task {
 	if len(t.parts) > 0 {
 		return t.parts
@@ -147,8 +147,8 @@ func (t *Task) mix(with Kit) error {
 	return nil
 }
 
-// at is the part of the task that example k is of, and its number there: the parts
-// of a mixed task take turns.
+// at returns the part of the task that makes example k, and the example's number there. The
+// parts of a mixed task take turns.
 func (t *Task) at(k int64) (*Task, int64) {
 	if n := int64(len(t.parts)); n > 0 {
 		return t.parts[k%n], k / n
@@ -156,7 +156,7 @@ func (t *Task) at(k int64) (*Task, int64) {
 	return t, k
 }
 
-// of is the part of the task that a problem is of.
+// of returns the part of the task that makes problems of p's kind.
 func (t *Task) of(p Problem) *Task {
 	for _, u := range t.parts {
 		if u.kind.Name == p.Kind {
@@ -166,10 +166,10 @@ func (t *Task) of(p Problem) *Task {
 	return t
 }
 
-// Pad is how wide problems are.
+// Pad is the padding of problems.
 func (t *Task) Pad() Pad { return t.cfg.Pad }
 
-// WithPad returns the same task at another width, for problems of another length.
+// WithPad returns the same task with another padding, for problems of another length.
 func (t *Task) WithPad(p Pad) *Task {
 	u := *t
 	u.cfg.Pad = p
@@ -180,14 +180,14 @@ func (t *Task) WithPad(p Pad) *Task {
 	return &u
 }
 
-// What a test of a file is of.
+// The problems that a test of a file has.
 const (
 	OfTestFile = "problems of the test file"
 	OfHeldOut  = "held-out problems"
 	OfTraining = "problems of training"
 )
 
-// Tested says which problems of a file a test is of; "" of other tasks.
+// Tested says which problems of a file are tested; "" for other tasks.
 func (t *Task) Tested() string {
 	switch {
 	case !t.Listed():
@@ -200,11 +200,11 @@ func (t *Task) Tested() string {
 	return OfTraining
 }
 
-// Arrays reports whether a problem is an array, whose second length is its entries.
+// Arrays reports whether a problem is an array. Its second length is the number of entries.
 func (t *Task) Arrays() bool { return t.kind.Name == "sort" }
 
-// Arity is the number of operands whose lengths are told apart: two of an array,
-// whose entries and their number have one.
+// Arity is the number of lengths that a problem has. An array has two: of its entries, and
+// their number.
 func (t *Task) Arity() int {
 	if _, j := t.Extent(); j == 0 {
 		return 1
@@ -218,8 +218,8 @@ func (t *Task) Trained() int {
 	return i
 }
 
-// Extent is the greatest lengths of training, as Cell takes them, of any part of a
-// mixed task; j is 0 where problems have but one.
+// Extent returns the greatest lengths of training over all parts, as Cell takes them; j is 0 if
+// problems have one length.
 func (t *Task) Extent() (i, j int) {
 	for _, u := range t.parts {
 		a, b := u.Extent()
@@ -243,8 +243,7 @@ func (t *Task) Extent() (i, j int) {
 	return i, t.mostSecond(i)
 }
 
-// Axes says what the lengths i and j of Cell count; second is "" where there is
-// but one.
+// Axes says what the lengths i and j of Cell count; second is "" if problems have one length.
 func (t *Task) Axes() (first, second string) {
 	_, j := t.Extent()
 	switch {
@@ -260,14 +259,14 @@ func (t *Task) Axes() (first, second string) {
 	return "digits of the first operand", "digits of the second operand"
 }
 
-// EndCounts reports whether an answer is right only with its end: not those of
-// sorting (McLeish et al. 2024, the released code).
+// EndCounts reports whether an answer is right only with its end. Sorting ignores the end
+// (McLeish et al. 2024, the released code).
 func (t *Task) EndCounts() bool { return !t.Arrays() && !t.cfg.Unended }
 
-// Ends reports whether answers have an end that a model says; else their width says it.
+// Ends reports whether a model writes the end of an answer; else the width ends it.
 func (t *Task) Ends() bool { return !t.cfg.Unended }
 
-// mostSecond is the greatest second length of training, where operands have up to so many digits.
+// mostSecond is the greatest second length of training when operands have up to so many digits.
 func (t *Task) mostSecond(digits int) int {
 	switch {
 	case t.Arrays():
@@ -278,7 +277,7 @@ func (t *Task) mostSecond(digits int) int {
 	return digits
 }
 
-// largest is the widest problem of training, of all its rounds if it has some.
+// largest is the widest problem of training, rounds included.
 func (t *Task) largest() (longest Problem) {
 	if t.cfg.Below == 0 || t.Listed() {
 		i := max(t.cfg.DigitsHi, t.cfg.Rounds.Until)
@@ -317,8 +316,7 @@ func (t *Task) longest(i, j int) Problem {
 	return d.Problem()
 }
 
-// LongestIn is for each part of the task the problem with the longest text of those that
-// Each yields of a cell.
+// LongestIn returns for each part of the task the problem with the longest text in a cell.
 func (t *Task) LongestIn(i, j int) []Problem {
 	if len(t.parts) == 0 {
 		return []Problem{t.longest(i, j)}
@@ -330,8 +328,8 @@ func (t *Task) LongestIn(i, j int) []Problem {
 	return all
 }
 
-// Longest is the source tokens and the target rows of the longest problem of training, with
-// room for fillers, and for any answer that a model may give in rounds.
+// Longest returns the source tokens and target rows of the longest problem of training. They
+// include fillers and any answer that a model may give in rounds.
 func (t *Task) Longest() (source, target int) {
 	for _, u := range t.All() {
 		for _, p := range u.widest() {
@@ -349,7 +347,7 @@ func (t *Task) Longest() (source, target int) {
 	return source, target
 }
 
-// widest are problems of training among which is the longest.
+// widest returns a few problems of training; one of them is the longest.
 func (t *Task) widest() []Problem {
 	p := t.largest()
 	all := []Problem{p}
@@ -358,14 +356,14 @@ func (t *Task) widest() []Problem {
 		all = append(all, p)
 	}
 	if t.kind.Name == "subtraction" && t.cfg.Below == 0 {
-		for n := t.cfg.DigitsLo; n < t.cfg.DigitsHi; n++ { // to the base 2 a shorter number leaves more
+		for n := t.cfg.DigitsLo; n < t.cfg.DigitsHi; n++ { // in base 2 a shorter number leaves a longer difference
 			all = append(all, t.longest(n, t.cfg.DigitsHi))
 		}
 	}
 	return all
 }
 
-// ByLength reports whether the length of a problem says how often a loop runs on it.
+// ByLength reports whether a problem's length decides how often a loop runs.
 func (t *Task) ByLength() bool { return t.cfg.Recurrences.ByLength() }
 
 // Recurrences is how often a loop by length runs on a problem.
@@ -387,7 +385,7 @@ func (t *Task) MostRecurrences() int {
 	return most
 }
 
-// Varies says whether problems of one batch have several lengths.
+// Varies reports whether the problems of a batch may differ in length.
 func (t *Task) Varies() bool { return t.cfg.Sequence && !t.cfg.Padded }
 
 // Rows is the target rows of the longest problem of training.
@@ -396,11 +394,10 @@ func (t *Task) Rows() int {
 	return rows
 }
 
-// Width is what the problems of one launch of a test share. For an encoder-decoder it
-// is the number of places that operands and answer are padded to, if possible those of
-// the longest answer to such operands: else the width would tell whether a one is
-// carried out of the highest place. For sequences it is the rows: all tokens but the
-// last.
+// Width is the width that problems of one launch of a test share. For an encoder-decoder it is
+// the places that operands and answer are padded to. If Pad allows, the longest answer to
+// operands of these lengths fits: else the width would reveal a carry out of the highest place.
+// For sequences it is the rows, the number of tokens less one.
 func (t *Task) Width(p Problem) (int, error) {
 	if t.cfg.Sequence {
 		return t.tight(p)
@@ -412,7 +409,7 @@ func (t *Task) Width(p Problem) (int, error) {
 	return t.PlacesOf(d)
 }
 
-// tight is the Width that fits a problem of training.
+// tight is the smallest width that fits a problem.
 func (t *Task) tight(p Problem) (int, error) {
 	d := t.Draft(p)
 	if !t.cfg.Sequence {
@@ -422,7 +419,7 @@ func (t *Task) tight(p Problem) (int, error) {
 	return len(d.Tokens) - 1, err
 }
 
-// fit is the width for a number of places.
+// fit is the padded width for a number of places.
 func (t *Task) fit(need int) (int, error) {
 	w := t.cfg.Pad.Width(need)
 	if w < need {
@@ -443,21 +440,19 @@ func (t *Task) Shape(width int) (source, target int) {
 	return t.cfg.Shape(&t.kind, width, operands)
 }
 
-// Sums reports whether a problem is several numbers, whose second length is how many.
+// Sums reports whether a problem is a sum. Its second length is the number of operands.
 func (t *Task) Sums() bool { return t.kind.Name == "sum" }
 
-// Many reports whether the second length of Cell counts something, instead of digits.
+// Many reports whether the second length of Cell counts entries or operands, not digits.
 func (t *Task) Many() bool { return t.Arrays() || t.Sums() }
 
-// Listed reports whether problems are those of a file, whose lengths are not to be
-// chosen: Lengths has them.
+// Listed reports whether a file lists the problems. Lengths returns their lengths.
 func (t *Task) Listed() bool { return t.cfg.Listed() }
 
-// Listed reports whether problems are those of a file.
+// Listed reports whether a file lists the problems.
 func (c *Config) Listed() bool { return c.Kind == "file" }
 
-// Lengths are the lengths in tokens of the prompts that can be tested, in ascending
-// order, if problems are those of a file.
+// Lengths returns the lengths in tokens of a file's tested prompts, in ascending order.
 func (t *Task) Lengths() []int {
 	if f, ok := t.kind.Family.(Listing); ok {
 		return f.Lengths()
@@ -465,14 +460,15 @@ func (t *Task) Lengths() []int {
 	return nil
 }
 
-// The width of sums has their number of operands above widthBits, for both say how long a
+// The width of sums holds their number of operands above widthBits: both decide how long a
 // problem is.
 const (
 	widthBits = 32
 	widthMask = 1<<widthBits - 1
 )
 
-// shaped is the width of problems like a draft whose numbers have so many places.
+// shaped is the width of problems whose numbers have so many places and that have as many
+// operands as the draft.
 func (t *Task) shaped(places int, d *Draft) int {
 	if t.Sums() {
 		return len(d.Operands)<<widthBits | places
@@ -480,7 +476,7 @@ func (t *Task) shaped(places int, d *Draft) int {
 	return places
 }
 
-// number is how many operands example k has: of training those of a batch have as many.
+// number is how many operands example k has. Training examples of one batch have equally many.
 func (t *Task) number(k int64, held bool, src *philox.Source) int {
 	if !t.Sums() {
 		return t.kind.Arity
@@ -491,7 +487,7 @@ func (t *Task) number(k int64, held bool, src *philox.Source) int {
 	return t.cfg.OperandsLo + src.Intn(t.cfg.OperandsHi-t.cfg.OperandsLo+1)
 }
 
-// Bound is a number that no answer to operands of these lengths is longer than, right or not.
+// Bound is a number as long as the longest answer to operands of these lengths, right or wrong.
 func (t *Task) Bound(x [][]byte) []byte {
 	n := t.cfg.Asked(len(x[0]), len(x[len(x)-1]))
 	if t.kind.Name == "subtraction" {

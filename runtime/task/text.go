@@ -11,15 +11,15 @@ import (
 // Text is a problem as a person writes it.
 func (t *Task) Text(p Problem) string { return strings.Join(p.Operands, t.of(p).kind.Op) }
 
-// Written is a problem as a sequence has it, prompt=answer, with fillers as
-// spaces; for an encoder-decoder, as Text.
+// Written is a problem as a sequence, prompt=answer, with fillers as spaces; for an
+// encoder-decoder, Text.
 func (t *Task) Written(p Problem) string {
 	if !t.cfg.Sequence {
 		return t.Text(p)
 	}
 	d := t.Draft(p)
 	d.of.mustWrite(d)
-	if t.Listed() && t.cfg.Tokens != (Config{}).Tokens { // which join in another way than by characters
+	if t.Listed() && t.cfg.Tokens != (Config{}).Tokens { // these join tokens by their own rule
 		return t.join(d.Tokens[:d.Prompt-1]) + t.cfg.Separator + t.join(d.Tokens[d.Prompt:len(d.Tokens)-1])
 	}
 	var b strings.Builder
@@ -29,8 +29,8 @@ func (t *Task) Written(p Problem) string {
 	return b.String()
 }
 
-// Carries is a problem with many carries, of numbers of n digits; of arrays, one
-// of n entries; of a file, one that is held out.
+// Carries returns a problem of n digits with many carries, an array of n entries, or a held-out
+// problem of a file.
 func (t *Task) Carries(n int) Problem {
 	if t.Listed() {
 		return t.HeldOut(0)
@@ -99,16 +99,16 @@ func (t *Task) Parse(text string) (Problem, error) {
 	return t.Solved(operands), nil
 }
 
-// Solved is the problem of these operands.
+// Solved returns the problem of these operands with its answer.
 func (t *Task) Solved(operands []string) Problem {
 	d := t.Draft(Problem{Operands: slices.Clone(operands)})
 	t.solve(d)
 	return d.Problem()
 }
 
-// Correct reports whether a reply, with its end, is the answer to a problem. Of
-// sequences with hints only the digits count, of sorting only as many tokens as
-// the answer has (McLeish et al. 2024, arXiv:2405.17399, the released code).
+// Correct reports whether a reply, with its end, is the answer to a problem. With hints only
+// the digits count; in sorting only as many tokens as the answer has (McLeish et al. 2024,
+// arXiv:2405.17399, the released code).
 func (t *Task) Correct(p Problem, reply []int32) bool {
 	want := t.Reference(p)
 	if !t.EndCounts() {
@@ -122,7 +122,7 @@ func (t *Task) Correct(p Problem, reply []int32) bool {
 	return slices.Equal(reply, slices.DeleteFunc(want, t.IsHint))
 }
 
-// Reference is the tokens of the answer to a problem, with the end.
+// Reference returns the tokens of a problem's answer, with the end.
 func (t *Task) Reference(p Problem) []int32 {
 	if t.cfg.Sequence {
 		d := t.Draft(p)
@@ -136,7 +136,7 @@ func (t *Task) Reference(p Problem) []int32 {
 	return b.Labels
 }
 
-// Quote shortens what it quotes: the text may be anything.
+// Quote quotes a text, shortened.
 func Quote(text string) string {
 	if r := []rune(text); len(r) > 40 {
 		text = string(r[:37]) + "…"

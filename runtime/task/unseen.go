@@ -2,10 +2,9 @@ package task
 
 import "slices"
 
-// Unseen returns n problems of the lengths i and j, as Cell has them, that training does
-// not see, and none of the first so many of Cell. It returns fewer where there are no more: none
-// of lengths whose problems are all trained on, though some were to be held out. It is not
-// particular where nothing is to be held out.
+// Unseen returns up to n problems of the lengths i and j that training does not see. If it can,
+// it skips the first problems of Cell. Without a Holdout it returns any problems. With one, it
+// returns none of lengths whose problems are all trained on.
 func (t *Task) Unseen(i, j, first, n int) []Problem {
 	first = min(first, maxFirst)
 	a, b := t.Extent()
@@ -19,7 +18,7 @@ func (t *Task) Unseen(i, j, first, n int) []Problem {
 	}
 	if t.cfg.Below > 0 || t.cfg.Examples > 0 {
 		found := t.drawUnseen(i, j, n)
-		if len(found) == 0 && t.cfg.Examples > 0 { // but hardly any of so many problems is in a large set
+		if len(found) == 0 && t.cfg.Examples > 0 { // a large domain is hardly in the set
 			all := t.Cell(i, j, n)
 			if t.cfg.Examples <= maxSet {
 				known := t.known()
@@ -45,21 +44,21 @@ func (t *Task) Unseen(i, j, first, n int) []Problem {
 	return append(found, early[max(0, len(early)-(n-len(found))):]...)
 }
 
-// HasUnseen reports whether there are problems of the lengths i and j that Unseen may return.
+// HasUnseen reports whether Unseen finds a problem of the lengths i and j.
 func (t *Task) HasUnseen(i, j int) bool { return len(t.Unseen(i, j, 0, 1)) > 0 }
 
-// How far Unseen looks: beyond how many of the first problems, how many of a set it draws,
-// and how many times as many as it takes on average it tries.
+// Limits of Unseen: the most first problems that it skips, the most problems of a set that it
+// draws, and its tries as a multiple of the expected number.
 const (
 	maxFirst = 1 << 16
 	maxDrawn = 1 << 18
 	enough   = 4
-	rarely   = 0.01 // the share of problems that may be in a set that is too large to look through
+	rarely   = 0.01 // the greatest expected share of problems in a set too large to search
 )
 
-// drawUnseen takes those of the wanted lengths among the held-out problems of a set.
+// drawUnseen takes problems of these lengths from the held-out problems of a set.
 func (t *Task) drawUnseen(i, j, n int) []Problem {
-	if t.Arrays() { // whose entries have several lengths
+	if t.Arrays() { // their entries differ in length
 		return nil
 	}
 	var found []Problem

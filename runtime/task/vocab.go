@@ -9,14 +9,14 @@ import (
 type Vocabulary struct {
 	Symbols []string
 	EOS     int32
-	Filler  int32  // -1 where there is none
-	Hint    int32  // the first letter of hints, if there are such
-	Digits  []bool // of the first symbols, which are digits
+	Filler  int32  // -1: no filler
+	Hint    int32  // the first letter of hints; NoHint: no hints
+	Digits  []bool // which of the first symbols are digits
 }
 
-// symbols is the whole vocabulary of encoder-decoders. The
-// first 17 are those of the released code of the attention-bias paper, in ASCII
-// order; digits beyond 9 follow for larger bases. Checkpoints depend on the order.
+// symbols is the whole vocabulary of encoder-decoders. The released code of the attention-bias
+// paper has the first 17, in ASCII order; digits beyond 9 follow for larger bases. Checkpoints
+// depend on the order.
 const symbols = "$*+-/0123456789@^abcdefghijklmnopqrstuvwxyz"
 
 const (
@@ -24,11 +24,11 @@ const (
 	symbolSOS = '^'
 )
 
-// NoHint is the Hint of a Vocabulary without such.
+// NoHint is the Hint of a Vocabulary without hints.
 const NoHint = math.MaxInt32
 
-// alphabet is the symbols that there are, up to the last digit of the base, or those
-// that problems have: the digits by value, the operator, and the marks.
+// alphabet returns all symbols up to the last digit of the base. If the Config says Used, it
+// returns the symbols of its problems: the digits by value, the operator, and the marks.
 func alphabet(c *Config, op string) *Vocabulary {
 	all := symbols[:strings.IndexByte(symbols, 'a')]
 	switch {
@@ -47,10 +47,10 @@ func alphabet(c *Config, op string) *Vocabulary {
 // NumLetters is how many letters there are for hints and for the entries of arrays.
 const NumLetters = 102
 
-// Vocab is the number of tokens that a model distinguishes.
+// Vocab is the number of tokens of a model.
 func (t *Task) Vocab() int { return len(t.vocab.Symbols) }
 
-// Vocabulary is what the tokens show as, in order.
+// Vocabulary returns the tokens as Symbol shows them, in order.
 func (t *Task) Vocabulary() []string {
 	all := make([]string, t.Vocab())
 	for id := range all {
@@ -67,14 +67,13 @@ func (t *Task) Symbol(id int32) string {
 	switch {
 	case id == t.vocab.Filler:
 		return "_"
-	case int(id) == len(t.vocab.Symbols): // the end of what has none
+	case int(id) == len(t.vocab.Symbols): // the end, if the vocabulary lacks one
 		return "$"
 	}
 	return t.vocab.Symbols[id]
 }
 
-// IsHint reports whether a token is a letter before a digit, which no answer is
-// judged by.
+// IsHint reports whether a token is a hint's letter. Hints do not count in answers.
 func (t *Task) IsHint(id int32) bool { return id >= t.vocab.Hint }
 
 // Runs numbers the digits of each run of digits in a text from 1, and gives other

@@ -13,13 +13,13 @@ import (
 	"github.com/arithlang/mlc/runtime/task/sequence"
 )
 
-// arrays are lists of numbers, each behind a letter; the letters in the order of
-// their numbers are the answer (McLeish et al. 2024, arXiv:2405.17399, section
-// 4.3). The letters are those of hints, in a row from a random one on, so that
-// some arrays have a comma or a colon for a letter.
+// arrays are lists of numbers, each after a letter. The answer is the letters in the order of
+// their numbers (McLeish et al. 2024, arXiv:2405.17399, section 4.3). The letters are
+// consecutive letters of hints from a random one on, so some arrays have a comma or a colon as
+// a letter.
 type arrays struct{}
 
-// Kind is the task.
+// Kind returns the kind "sort".
 func Kind() task.Kind {
 	return task.Kind{Name: "sort", Op: ",", Family: arrays{}, Fill: '0', Expects: "numbers with commas between them", Example: "75946,36999,81201"}
 }

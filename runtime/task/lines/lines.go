@@ -17,26 +17,25 @@ import (
 	"github.com/arithlang/mlc/runtime/tokens"
 )
 
-// lines are problems that a file lists, one a line. A problem has one operand, its
-// prompt, and is written as it stands. Training walks the lines again and again,
-// each epoch in an order of its own.
+// lines are problems that a file lists, one a line. A problem has one operand, its prompt, and
+// is written unchanged. Training walks the lines epoch by epoch, each epoch in its own order.
 type lines struct {
 	vocab     *sequence.Vocabulary
 	text      string
 	separator string
 	between   []int32       // the tokens of the separator
-	all       []entry       // those that are trained on, those held out, those of the file of tests
+	all       []entry       // trained on, then held out, then the file of tests
 	trained   int           // lines that are trained on
-	tests     map[int][]int // lines that are tested, by the length of their prompt
-	long      entry         // with most tokens
-	most      int           // which are so many, without the end
+	tests     map[int][]int // tested lines, by the length of their prompt
+	long      entry         // has the most tokens
+	most      int           // tokens of long, without the end
 	answer    int           // tokens of the longest answer
 }
 
-// An entry is the places in the text of a line, the end of its prompt and its end.
+// An entry is where a line starts in the text, where its prompt ends and where it ends.
 type entry struct{ start, prompt, end int32 }
 
-// Kind is the task.
+// Kind returns the kind "file".
 func Kind() task.Kind {
 	return task.Kind{Name: "file", Arity: 1, Family: &lines{}, Fill: '0', Expects: "a prompt as the file has them"}
 }
@@ -52,7 +51,7 @@ func (*lines) Read(t *task.Task) (_ task.Listing, all, trained int, err error) {
 		return nil, 0, 0, err
 	}
 	all = len(f.all)
-	tested := f.trained % all // all, where none is held out
+	tested := f.trained % all // all, if none is held out
 	if c.Tests != "" {
 		tested = all
 		if err := f.cut(c.Tests, len(c.Problems), func(e entry, _ string) { f.all = append(f.all, e) }); err != nil {
@@ -72,8 +71,7 @@ func (*lines) Read(t *task.Task) (_ task.Listing, all, trained int, err error) {
 	return f, all, f.trained, nil
 }
 
-// cut calls f with each line of a file that begins at a place of the text, and with its
-// prompt.
+// cut calls each with every line and its prompt. The file begins at a place of the text.
 func (f *lines) cut(file string, at int, each func(e entry, prompt string)) error {
 	number := 1
 	for line := range strings.Lines(file) {
@@ -88,9 +86,8 @@ func (f *lines) cut(file string, at int, each func(e entry, prompt string)) erro
 	return nil
 }
 
-// split orders the lines of a file by a hash of prompt and seed and holds out the last
-// of them, at least one if any are asked for. Lines with the same prompt are on the same
-// side.
+// split orders the lines of a file by a hash of prompt and seed, and holds out the last, at
+// least one if share > 0. Lines with the same prompt are on the same side.
 func (f *lines) split(file string, share float64, seed uint64) error {
 	type keyed struct {
 		entry
@@ -113,7 +110,7 @@ func (f *lines) split(file string, share float64, seed uint64) error {
 		for together(f.trained) {
 			f.trained--
 		}
-		if f.trained == 0 { // then the first prompt is trained on, whatever its share
+		if f.trained == 0 { // train on the first prompt, whatever its share
 			for f.trained = 1; together(f.trained); f.trained++ {
 			}
 		}
@@ -156,7 +153,7 @@ func (f *lines) Test(t *task.Task, d *task.Draft, i, _ int, n int64, src *philox
 
 func (f *lines) Longest(_ *task.Task, d *task.Draft, _, _ int) { f.take(d, f.long) }
 
-// Parse wants tokens that the file has, and gives them as it has them.
+// Parse returns text in the file's tokens. It fails on a token that the file lacks.
 func (f *lines) Parse(t *task.Task, text string) (string, error) {
 	cut, err := t.Config().Tokens.Cut(text)
 	if err != nil {
@@ -186,7 +183,7 @@ func (f *lines) someTokens() string {
 	return fmt.Sprintf("%s and %d more", strings.Join(own[:few], " "), len(own)-few)
 }
 
-// Extent is the longest prompt that is trained on, in tokens.
+// Extent is the length of the longest trained prompt, in tokens.
 func (f *lines) Extent(t *task.Task) (most int) {
 	for _, e := range f.all[:f.trained] {
 		most = max(most, t.Config().Tokens.Count(f.prompt(e)))
@@ -194,15 +191,15 @@ func (f *lines) Extent(t *task.Task) (most int) {
 	return most
 }
 
-// room is how many tokens an answer may have that is not known: those of the longest
-// in the file, but no more than the longest line leaves behind a prompt.
+// room is the most tokens of an unknown answer: as many as the longest answer of the file has,
+// if the line stays no longer than the longest line.
 func (f *lines) room(prompt int) int { return max(1, min(f.answer, f.most-prompt)) }
 
-// Lengths are the lengths in tokens of the prompts that can be tested, in ascending order.
+// Lengths returns the lengths in tokens of the tested prompts, in ascending order.
 func (f *lines) Lengths() []int { return slices.Sorted(maps.Keys(f.tests)) }
 
-// ParseLine reads a prompt, or a prompt with its answer as the file has them. The
-// answer to a prompt alone is that of the file's first line with it, or not known.
+// ParseLine reads a prompt, or a prompt with its answer as the file writes them. A prompt alone
+// gets the answer of the file's first line with this prompt, if any.
 func (f *lines) ParseLine(t *task.Task, text string) (task.Problem, error) {
 	prompt, answer, _ := strings.Cut(text, f.separator)
 	for _, x := range []*string{&prompt, &answer} {
@@ -225,10 +222,10 @@ func (f *lines) ParseLine(t *task.Task, text string) (task.Problem, error) {
 	return task.Problem{Kind: "file", Operands: []string{prompt}, Answer: answer}, nil
 }
 
-// first is the first token of a file's own.
+// first is the first token that comes from the file.
 const first = 2
 
-// Vocabulary is that of a file: a filler, the end, and the tokens that there are.
+// Vocabulary returns a file's tokens after a filler and the end.
 func (*lines) Vocabulary(c *task.Config) *sequence.Vocabulary {
 	used := map[string]bool{}
 	take := func(text string) {
@@ -264,7 +261,7 @@ func (*lines) Vocabulary(c *task.Config) *sequence.Vocabulary {
 	return v
 }
 
-// id is the token of what is written so, sequence.PadID if there is none.
+// id is the number of a token; sequence.PadID if it is unknown.
 func (f *lines) id(token []byte) int32 {
 	if f.vocab.Words != nil {
 		return f.vocab.Words[string(token)]
@@ -273,7 +270,7 @@ func (f *lines) id(token []byte) int32 {
 	return f.vocab.ID(r)
 }
 
-// Write writes a line, with fillers for an answer that is not known.
+// Write writes a line, with fillers for an unknown answer.
 func (f *lines) Write(_ *sequence.Vocabulary, d *task.Draft) {
 	f.put(d, d.Operands[0])
 	for _, id := range f.between {

@@ -1,6 +1,6 @@
-// Package rounds asks a model problems that are longer and longer, and makes examples of what
-// it answers (Lee et al. 2025, arXiv:2502.01612). What is asked is a function of the seed and of
-// round and number; nothing here tells the model, or the filter, what is right.
+// Package rounds asks a model longer and longer problems, and makes examples of its answers
+// (Lee et al. 2025, arXiv:2502.01612). A question depends on the seed, the round and its
+// number. Nothing here tells the model, or the filter, the right answer.
 package rounds
 
 import (
@@ -13,10 +13,9 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// Asked returns problem k that is asked in a round, as often as there are votes: with the
-// operands in turn in either order where that changes nothing, and with hints from other
-// letters. The Answer of each is one that no answer to operands as long is longer than: it
-// says how much room there is, and nothing of what is right.
+// Asked returns problem k of a round once for each vote. If the kind commutes, every other copy
+// has its operands reversed. Each copy draws its own first letter of hints. Its Answer is
+// Bound: it reveals how long an answer may be, and nothing else.
 func Asked(t *task.Task, round, k int) []task.Problem {
 	src := t.Source(philox.Asked, uint64(round)<<32|uint64(k))
 	c, d := t.Config(), t.Draft(task.Problem{})
@@ -34,8 +33,7 @@ func Asked(t *task.Task, round, k int) []task.Problem {
 	return all
 }
 
-// Reads is the answer to a problem that was Asked, as a reply has it; not ok where that is
-// not written as answers are.
+// Reads is the answer that a reply gives to an Asked problem; not ok: the reply is malformed.
 func Reads(t *task.Task, p task.Problem, reply []int32) (answer string, ok bool) {
 	room, err := t.Width(p)
 	p.Answer = t.Decode(p, reply)
@@ -59,7 +57,7 @@ func Reads(t *task.Task, p task.Problem, reply []int32) (answer string, ok bool)
 	return p.Answer, true
 }
 
-// Truly is how many problems have right answers, which training is not told.
+// Truly counts the problems that have right answers. Training does not use it.
 func Truly(t *task.Task, problems []task.Problem) (right int) {
 	for _, p := range problems {
 		if t.Solved(p.Operands).Answer == p.Answer {
@@ -69,7 +67,7 @@ func Truly(t *task.Task, problems []task.Problem) (right int) {
 	return right
 }
 
-// ParseAnswered reads a problem with an answer as Answered writes it.
+// ParseAnswered reads a problem with the answer that Answered writes.
 func ParseAnswered(t *task.Task, line string) (task.Problem, error) {
 	text, answer, _ := strings.Cut(line, "=")
 	p, err := t.Parse(text)
@@ -84,9 +82,9 @@ func ParseAnswered(t *task.Task, line string) (task.Problem, error) {
 // Answered is a problem with its answer, as a person writes it.
 func Answered(t *task.Task, p task.Problem) string { return t.Text(p) + "=" + p.Answer }
 
-// WithAnswers returns the task in the round behind these, of each of which it has what is
-// kept: an example of training is of the last with the chance of Newest, else of any
-// length, each equally likely. Those of the task's own lengths have true answers.
+// WithAnswers returns the task after rounds that kept these problems. A training example is
+// from the last round with probability Newest, else of any length so far, each equally likely.
+// Examples of the task's own lengths have true answers.
 func WithAnswers(t *task.Task, kept [][]task.Problem) *task.Task {
 	if len(kept) == 0 {
 		return t

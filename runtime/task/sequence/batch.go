@@ -65,8 +65,7 @@ func (v *Vocabulary) Batch(d *task.Drawer, n int) (task.Batch, error) {
 	return *b, nil
 }
 
-// say says where rows are of the parts of a packed batch, which have so many, in launches of
-// up to so many examples.
+// say sets the Packing of a packed batch of so many rows, in launches of up to launch examples.
 func say(b *task.Batch, rows, launch int) {
 	k, p := &b.Packing, &b.Parts
 	k.Example, k.Start, k.Length = task.Resize(k.Example, rows), k.Start[:0], k.Length[:0]
@@ -82,7 +81,7 @@ func say(b *task.Batch, rows, launch int) {
 	}
 }
 
-// longest is the rows of the longest of drafts lo … hi-1 in their order.
+// longest is the rows of the longest of the drafts at lo … hi-1 of the Order.
 func longest(d *task.Drawer, lo, hi int) int {
 	rows := d.Rows
 	for _, i := range d.Order[lo:hi] {
@@ -110,10 +109,9 @@ func join(d *task.Drawer, p *task.Parts) {
 	}
 }
 
-// sort puts the longest of each group first, of a loop by length those with the most
-// recurrences: then a worker's memory grows but once, and what is left for the end is
-// short. It moves no example to another group, so what a group draws has nothing to do
-// with lengths.
+// sort puts the most recurrences of each group first, then the longest: a worker's memory then
+// grows once, and the last launches are short. No example changes its group, so a group's draws
+// do not depend on lengths.
 func sort(d *task.Drawer, n int) {
 	group := d.Group
 	if group <= 0 {

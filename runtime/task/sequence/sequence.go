@@ -1,5 +1,5 @@
 // Package sequence writes problems as one text, prompt=answer, for decoder-only models, in the
-// words of McLeish et al. 2024 (arXiv:2405.17399).
+// format of McLeish et al. 2024 (arXiv:2405.17399).
 package sequence
 
 import (
@@ -9,9 +9,8 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// Lay writes a sequence into a Batch of one: all tokens but the last, and all but
-// the first as labels where the loss counts. Fillers are behind it, and in it
-// never labels.
+// Lay writes a sequence into a Batch of one: all tokens except the last, and the next tokens as
+// labels where the loss counts. Fillers pad the sequence. A filler is never a label.
 func (v *Vocabulary) Lay(d *task.Draft, b task.Batch) {
 	first := d.Prompt
 	if d.Task().Config().LossOnAll {
@@ -92,16 +91,15 @@ func sign(k *task.Kind) rune {
 	return rune(k.Op[0])
 }
 
-// A Writer is a Family whose problems are no numbers: it writes the prompt, and the answer
-// behind Asks.
+// A Writer is a Family that writes its problems itself: the prompt, then the answer after Asks.
 type Writer interface {
 	Write(v *Vocabulary, d *task.Draft)
 }
 
-// Put writes a character, behind its fillers.
+// Put writes a character after its fillers.
 func (v *Vocabulary) Put(d *task.Draft, r rune) { Add(d, v.ID(r)) }
 
-// Add writes a token, behind its fillers.
+// Add writes a token after its fillers.
 func Add(d *task.Draft, id int32) {
 	if d.Written < len(d.Fillers) {
 		for range d.Fillers[d.Written] {
@@ -115,9 +113,8 @@ func Add(d *task.Draft, id int32) {
 // Asks ends the prompt.
 func Asks(d *task.Draft) { d.Prompt, d.Asked = len(d.Tokens), d.Written }
 
-// number writes a number, widened with zeros, or with what it begins with if fill
-// is 0, and with a hint before each digit. A sign is at the end of the highest
-// digit.
+// number writes a number, widened with fill, or with its own first digit if fill is 0. A hint
+// stands before each digit. A sign stands next to the highest digit.
 func (v *Vocabulary) number(t *task.Task, d *task.Draft, x []byte, width int, reversed bool, fill byte) {
 	negative := x[0] == '-'
 	if negative {
@@ -142,7 +139,7 @@ func (v *Vocabulary) number(t *task.Task, d *task.Draft, x []byte, width int, re
 }
 
 // products writes a times the lowest digit of b, the lowest two, and so on, with + between
-// them. Each is as wide as both factors together, so that no digit before says that it ends.
+// them. Each is as wide as both factors together, so that no digit reveals the end.
 func (v *Vocabulary) products(t *task.Task, d *task.Draft) {
 	a, b := d.Operands[0], d.Operands[1]
 	for n := 1; n <= len(b); n++ {
@@ -153,9 +150,9 @@ func (v *Vocabulary) products(t *task.Task, d *task.Draft) {
 	}
 }
 
-// Scatter draws fillers for each character of a draft but the end: one with the
-// chance p, each further one with a tenth of the chance of the one before (the
-// released code of McLeish et al. 2024). There are never more than room.
+// Scatter draws fillers for each character of a draft except the end: one with probability p,
+// each further one with a tenth of the probability before (the released code of McLeish et al.
+// 2024). Room bounds their number.
 func (v *Vocabulary) Scatter(d *task.Draft, src *philox.Source) {
 	n, p := len(d.Tokens)-1, d.Task().Config().RandomPad
 	left := Room(p, n)
@@ -169,7 +166,7 @@ func (v *Vocabulary) Scatter(d *task.Draft, src *philox.Source) {
 	}
 }
 
-// Room is the most fillers among n characters: far more than come by chance.
+// Room is the most fillers among n characters, far above the expected number.
 func Room(chance float64, n int) int {
 	if chance == 0 {
 		return 0
@@ -180,9 +177,9 @@ func Room(chance float64, n int) int {
 // Filled is the most rows of a problem that has so many without fillers.
 func (v *Vocabulary) Filled(c *task.Config, rows int) int { return rows + Room(c.RandomPad, rows) }
 
-// Hint draws where hints begin: anywhere if they are cyclic, else so that they end
-// with the last letter at the latest. The released code draws the first letter of
-// the cyclic ones twice as often as others.
+// Hint draws where hints begin: anywhere if they are cyclic, else so that they fit before the
+// last letter. As in the released code, cyclic hints begin with the first letter twice as often
+// as with any other.
 func (v *Vocabulary) Hint(t *task.Task, d *task.Draft, src *philox.Source) {
 	if t.Arrays() {
 		return // letters of arrays are drawn with the array

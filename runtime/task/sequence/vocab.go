@@ -8,15 +8,14 @@ import (
 
 const symbolSOS = '^'
 
-// letters are what index hints are made of, in this order (McLeish et al. 2024,
-// arXiv:2405.17399, the released code): ASCII without the digits and operators,
-// then Greek.
+// letters are the letters of index hints, in this order (McLeish et al. 2024, arXiv:2405.17399,
+// the released code): ASCII without the digits and operators, then Greek.
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwyz!@£#$%^&*()~?.,<>{}[]:;/|βΓΔδεζηθκΛλμΞξΠπΣςτΦφχΨψΩω"
 
 var hints = []rune(letters)
 
-// The tokens of sequences that every vocabulary has. Spaces are fillers, so that
-// the token of the symbol for a space is never made.
+// Tokens of the vocabularies of the released code. Spaces are fillers, so the token spaceID is
+// never written.
 const (
 	PadID   = 0
 	startID = 2
@@ -31,20 +30,20 @@ type Vocabulary struct {
 	own   task.Vocabulary
 	ascii [128]int32
 	other map[rune]int32
-	Words map[string]int32 // of a file whose tokens are no characters; nil: they are
+	Words map[string]int32 // of a file whose tokens are not characters; nil: they are characters
 }
 
-// Vocabulary is the tokens as every model has them.
+// Vocabulary returns the tokens for package task.
 func (v *Vocabulary) Vocabulary() *task.Vocabulary { return &v.own }
 
-// A Reader is a Family that has tokens of its own.
+// A Reader is a Family with its own vocabulary.
 type Reader interface {
 	Vocabulary(c *task.Config) *Vocabulary
 }
 
-// New is the vocabulary of a task's sequences: McLeish et al. 2024, the released
-// code's character tokenizers for numbers, index hints and sorting; or the tokens of
-// a file.
+// New returns the vocabulary of a task's sequences: the released code's character tokenizers
+// for numbers, index hints and sorting (McLeish et al. 2024), the symbols in use, or a file's
+// tokens.
 func New(c *task.Config, k *task.Kind) task.Sequences {
 	if f, ok := k.Family.(Reader); ok {
 		return f.Vocabulary(c)
@@ -66,7 +65,7 @@ func New(c *task.Config, k *task.Kind) task.Sequences {
 	v := Of(strings.Split(specials+number+own+more, ""), eosID, zeroID, 10)
 	v.own.Hint = hint
 	for id, symbol := range v.own.Symbols {
-		if r := []rune(symbol)[0]; id >= zeroID && id != spaceID { // others stand for no symbol of a text
+		if r := []rune(symbol)[0]; id >= zeroID && id != spaceID { // the others are no symbol of a text
 			v.Set(r, int32(id))
 		}
 	}
@@ -76,8 +75,8 @@ func New(c *task.Config, k *task.Kind) task.Sequences {
 	return v
 }
 
-// used is the tokens that problems have: the digits of the base by value, the
-// operator, the = and, where answers have an end, that.
+// used returns only the tokens that problems use: the digits of the base by value, the
+// operator, the start, the = and the end, if answers have one.
 func used(c *task.Config, k *task.Kind) *Vocabulary {
 	text := task.Digits[:c.Base] + strings.ReplaceAll(k.Op, "*", "x")
 	if c.Started {
@@ -96,8 +95,7 @@ func used(c *task.Config, k *task.Kind) *Vocabulary {
 	return v
 }
 
-// Of is a vocabulary of symbols, of which so many from one on are digits. The first is the
-// filler.
+// Of returns a vocabulary of symbols. So many digits start at first. Symbol 0 is the filler.
 func Of(symbols []string, eos int32, first, digits int) *Vocabulary {
 	v := &Vocabulary{other: map[rune]int32{}}
 	v.own = task.Vocabulary{Symbols: symbols, EOS: eos, Hint: task.NoHint, Digits: make([]bool, first+digits)}
@@ -107,7 +105,7 @@ func Of(symbols []string, eos int32, first, digits int) *Vocabulary {
 	return v
 }
 
-// Set makes a token that of a symbol.
+// Set gives a symbol its token.
 func (v *Vocabulary) Set(r rune, id int32) {
 	if r < 128 {
 		v.ascii[r] = id
@@ -124,8 +122,8 @@ func (v *Vocabulary) ID(r rune) int32 {
 	return v.other[r]
 }
 
-// Letter is number n of the letters, the first behind the last.
+// Letter is letter n, cyclic.
 func Letter(n int) rune { return hints[n%task.NumLetters] }
 
-// Letters are the names of entries of arrays, and what index hints are made of, in order.
+// Letters returns the letters of array entries and index hints, in order.
 func Letters() []string { return strings.Split(letters, "") }

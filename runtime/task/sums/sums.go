@@ -10,12 +10,12 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// sums are several numbers to be added. How many is drawn for a whole batch of training,
-// whose problems have one shape; tests have as many as they are asked for. All numbers of
-// a test have the same digits.
+// sums are several numbers to be added. Their number is drawn once for a batch of training,
+// whose problems have one shape; tests choose it. All numbers of a test have equally many
+// digits.
 type sums struct{ task.Family }
 
-// Kind is the task.
+// Kind returns the kind "sum".
 func Kind() task.Kind {
 	return task.Kind{Name: "sum", Op: "+", Family: sums{task.Numbers()[0].Family}, Answer: sum, Fill: '0', Paired: true, Expects: "two or more numbers with a + between them", Example: "12+34+56"}
 }
@@ -64,8 +64,8 @@ func (f sums) Chance(t *task.Task, p task.Problem) float64 {
 	return f.Family.Chance(t, p) / float64(c.OperandsHi-c.OperandsLo+1)
 }
 
-// Spell writes each sum on the way, a + b + … a + b + c and so on, with the operator between
-// them, and the end.
+// Spell writes the partial sums a+b, a+b+c and so on, with the operator between them, and the
+// end.
 func (sums) Spell(t *task.Task, d *task.Draft, width int, say func(symbol byte)) {
 	so := d.Operands[0]
 	for n, x := range d.Operands[1:] {

@@ -9,12 +9,11 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// vectors are two rows of bits that begin at the left: the longer all zeros, the
-// shorter with a single one (McLeish et al. 2024, arXiv:2405.17399, A.3). Each
-// place of the one is a cell: training walks them all.
+// vectors are two rows of bits that begin at the left: the longer all zeros, the shorter with a
+// single one (McLeish et al. 2024, arXiv:2405.17399, A.3). Each place of the one is a cell.
 type vectors struct{}
 
-// Kind is the task.
+// Kind returns the kind of vectors.
 func Kind() task.Kind {
 	return task.Kind{Name: "or", Op: "+", Arity: 2, Family: vectors{}, Answer: or, Fill: '0', Bits: true, Expects: "two vectors of bits with a + between them", Example: "001+00000"}
 }
@@ -57,7 +56,7 @@ func (f vectors) Draw(t *task.Task, d *task.Draft, cell int64, src *philox.Sourc
 	panic("BUG: a cell beyond the grid")
 }
 
-// make draws the vector that has the one when both are of a length.
+// make draws which vector has the one if both have equal lengths.
 func (vectors) make(d *task.Draft, i, j, at int, src *philox.Source) {
 	holder := 0
 	if j < i || i == j && src.Intn(2) == 1 {
