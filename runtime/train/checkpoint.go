@@ -19,19 +19,19 @@ import (
 	"github.com/arithlang/mlc/runtime/disk"
 )
 
-// A State is how far training has come. With parameters and the optimizer's states it
-// is all that a run needs to go on.
+// A State is the progress of training. A run continues from it, the parameters and the
+// optimizer's states.
 type State struct {
 	Step     int           // steps done
 	Examples int64         // examples seen
 	Tokens   int64         // labels seen
-	Rows     int64         // target rows computed, with those that have no label
-	Stopped  bool          // there was a reason to stop before the budget was spent
-	Elapsed  time.Duration // trained, where the budget is a time; else 0
+	Rows     int64         // target rows computed, with and without a label
+	Stopped  bool          // training stopped before the budget was used up
+	Elapsed  time.Duration // time trained, if the budget is a time; else 0
 }
 
-// spaces are what a checkpoint holds: for each parameter a tensor of every space,
-// its name behind the prefix.
+// spaces returns the spaces that a checkpoint holds. A tensor's name is the space's prefix and
+// the parameter's name.
 func spaces(p *device.Plan) []space {
 	all := []space{{device.Params, "", true}}
 	for i, name := range p.States {
@@ -43,35 +43,35 @@ func spaces(p *device.Plan) []space {
 type space struct {
 	space    device.Space
 	prefix   string
-	matrices bool // it has something of a parameter that is a Matrix
+	matrices bool // it holds parameters that are a Matrix
 }
 
-// holds reports whether a space has anything of a parameter: the optimizer keeps
-// nothing of fixed ones.
+// holds reports whether a checkpoint has a parameter in a space. The optimizer has no states of
+// fixed parameters.
 func (s *space) holds(p device.Param) bool {
 	return (!p.Fixed || s.space == device.Params) && (!p.Matrix || s.matrices)
 }
 
-// elapsed is what a checkpoint calls State.Elapsed, in nanoseconds.
+// elapsed is the name of State.Elapsed in a checkpoint, in nanoseconds.
 const elapsed = "elapsed"
 
-// keep is how many checkpoints stay: the newest, and one to fall back on.
+// keep is how many checkpoints stay: the newest, and a spare.
 const keep = 2
 
-// Folder is where the checkpoints of a run directory are.
+// Folder is the folder of checkpoints in a run directory.
 const Folder = config.CheckpointFolder
 
-// checkpointName is the file name after so many steps; names sort by step.
+// checkpointName is the file name of the checkpoint after a step. Names sort by step.
 func checkpointName(step int) string { return fmt.Sprintf("step-%08d.safetensors", step) }
 
-// Best is the name of the best checkpoint in Folder, where one is kept besides the last.
+// Best is the name of the best checkpoint in Folder.
 const Best = "best.safetensors"
 
-// BestPath is where the best checkpoint of a run directory is, if there is one.
+// BestPath is the path of a run directory's best checkpoint, which may not exist.
 func BestPath(dir string) string { return filepath.Join(dir, Folder, Best) }
 
-// Checkpoints returns the paths of a run directory's checkpoints, oldest first. A folder
-// that cannot be read is an error: there may be some in it.
+// Checkpoints returns the paths of a run directory's checkpoints, oldest first. An unreadable
+// folder is an error; a missing one has none.
 func Checkpoints(dir string) ([]string, error) {
 	files, err := os.ReadDir(filepath.Join(dir, Folder))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -86,14 +86,14 @@ func Checkpoints(dir string) ([]string, error) {
 	return all, err
 }
 
-// Sums names the order in which all sums of training are taken, which each bit of a
-// result hangs on. It is counted up when the order changes.
+// Sums numbers the summation orders of training. Every change of the order, and so of results'
+// bits, increments it.
 const Sums = "4"
 
-const sums = "sums" // Sums in the metadata; files of the first order do not have it
+const sums = "sums" // Sums in the metadata; files of the first order lack it
 
-// Save writes a checkpoint, of the State when all steps are done, and returns its path.
-// Equal states give equal bytes.
+// Save waits for all steps, writes a checkpoint and returns its path. Equal states give equal
+// bytes.
 func (t *Trainer) Save() (string, error) {
 	if _, err := t.Wait(); err != nil {
 		return "", err
@@ -150,7 +150,7 @@ func (t *Trainer) write(path string) error {
 	return ckpt.Write(path, f)
 }
 
-// prune removes old checkpoints, and what a killed process left half written.
+// prune removes old checkpoints and files that a killed process left half written.
 func (t *Trainer) prune() error {
 	old, err := Checkpoints(t.Dir)
 	if err != nil {
@@ -164,8 +164,8 @@ func (t *Trainer) prune() error {
 	return ckpt.Clean(filepath.Join(t.Dir, Folder))
 }
 
-// A Checkpoint is a file that Save has written: parameters, the optimizer's states, a State, and what
-// it says of the run that it is of.
+// A Checkpoint is a file that Save wrote: parameters, the optimizer's states, a State, and
+// metadata of its run.
 type Checkpoint struct {
 	Path    string
 	Meta    map[string]string
@@ -173,8 +173,8 @@ type Checkpoint struct {
 	tensors map[string]ckpt.Tensor
 }
 
-// Read reads the checkpoint at path. The error is damage where the file is not what
-// Save has written at that path.
+// Read reads the checkpoint at path. A file that Save did not write at that path is an error,
+// most often damage.
 func Read(path string) (*Checkpoint, error) {
 	f, err := ckpt.Read(path)
 	if err != nil {
@@ -219,8 +219,8 @@ func (c *Checkpoint) Put(m device.Machine, plan *device.Plan, params []device.Pa
 	return nil
 }
 
-// PutAverage puts the averaged parameters onto a machine in place of those that were
-// trained, which Put has put there. Before the first step both are the same.
+// PutAverage replaces the trained parameters, which Put has put onto a machine, by the averaged
+// ones. Before the first step both are equal.
 func (c *Checkpoint) PutAverage(m device.Machine, params []device.Param) error {
 	if c.State.Step == 0 {
 		return nil
@@ -241,7 +241,7 @@ func (c *Checkpoint) PutAverage(m device.Machine, params []device.Param) error {
 	return nil
 }
 
-// stateOf reads the State that a checkpoint says.
+// stateOf reads the State from a checkpoint's metadata.
 func stateOf(meta map[string]string) (State, error) {
 	var s State
 	var step, trained int64

@@ -8,13 +8,13 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// A Config says how a model is trained. Generated code holds one.
+// A Config configures training. Generated code holds one.
 type Config config.Train
 
 // chunk is the number of examples of a chunk.
 func (c *Config) chunk() int { return cmp.Or(c.Chunk, c.MicroBatch) }
 
-// Chunks is how many chunks a whole batch has.
+// Chunks is the number of chunks of a whole batch.
 func (c *Config) Chunks() int { return (c.Batch + c.chunk() - 1) / c.chunk() }
 
 // group is the number of examples that share draws.
@@ -37,10 +37,10 @@ func (c *Config) StopReason() string {
 	return "the exact match is what the spec asks for"
 }
 
-// problems is how many are asked for.
+// problems is the number of problems that a Report measures.
 func problems(r Report) int { return cmp.Or(r.Problems, Glance) }
 
-// Problems is how many problems a report measures, or fewer if there are no more.
+// Problems is the most problems that a report measures.
 func (c *Config) Problems() int { return problems(c.Report) }
 
 // Check returns what is wrong with a Config, in the words of a spec.

@@ -2,18 +2,17 @@ package train
 
 import "github.com/arithlang/mlc/runtime/task"
 
-// A source draws the problems of steps, those of the next one while a machine works on
-// this one. What it draws is a function of which problems they are: nothing hangs on what
-// was drawn ahead.
+// A source draws the problems of steps. It draws the next step's while a machine computes this
+// step. Problems do not depend on whether they were drawn ahead.
 type source struct {
-	drawers [2]*task.Drawer // the one of this step, and the one of the next
-	ahead   drawn           // what is drawn for the next
-	asked   bool            // somebody draws it
-	done    chan struct{}   // when it is there
-	run     func()          // a method as a function, which is allocated where it is made
+	drawers [2]*task.Drawer // for this step and the next
+	ahead   drawn           // drawn for the next step
+	asked   bool            // ahead is being drawn
+	done    chan struct{}   // ahead is drawn
+	run     func()          // a function value, allocated once
 }
 
-// drawn is what a Drawer has drawn: n problems from first on.
+// drawn is n problems from first on.
 type drawn struct {
 	first int64
 	n     int
@@ -35,7 +34,7 @@ func newSource(drawer func() *task.Drawer) *source {
 	return s
 }
 
-// draw returns n problems from first on, which are good until the next call.
+// draw returns n problems from first on, valid until the next call.
 func (s *source) draw(first int64, n int) (task.Batch, error) {
 	if s.asked {
 		<-s.done
@@ -48,7 +47,7 @@ func (s *source) draw(first int64, n int) (task.Batch, error) {
 	return s.drawers[0].Train(first, n)
 }
 
-// begin begins to draw n problems from first on, which the next call of draw may want.
+// begin starts drawing n problems from first on, for the next call of draw.
 func (s *source) begin(first int64, n int) {
 	s.ahead, s.asked = drawn{first: first, n: n}, true
 	go s.run()

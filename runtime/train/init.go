@@ -10,7 +10,7 @@ import (
 	"github.com/arithlang/mlc/runtime/philox"
 )
 
-// A distribution is one that parameters start from, and the random words of an element.
+// A distribution draws initial values. An element takes a number of random words.
 type distribution struct {
 	words int
 	draw  func(i device.Init, src *philox.Source) float64
@@ -27,11 +27,11 @@ var initials = map[string]distribution{
 	}},
 }
 
-// initialPiece is how many elements are worth a goroutine.
+// initialPiece is the fewest elements of a goroutine.
 const initialPiece = 1 << 14
 
-// initial fills x with a parameter's values before the first step. They depend on
-// a seed and on the parameter's place in the list.
+// initial fills x with a parameter's values before the first step. They depend on a seed and
+// the parameter's place in the list.
 func initial(x []float32, p device.Param, place int, seed uint64) {
 	from, known := initials[p.Init.Kind]
 	if !known {

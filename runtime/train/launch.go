@@ -5,10 +5,10 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// launchExamples is how many examples a launch has on this machine: a micro-batch, which
-// suits a processor's caches, or up to a whole chunk, or all of it that share draws, where
-// the plan allows it. Problems of several lengths that are not packed are in two launches, the
-// long ones and the short ones, since each computes as many rows as its longest has.
+// launchExamples is how many examples a launch has on this machine. A micro-batch suits a
+// processor's caches. If the plan allows AnyLaunch, the machine may choose up to a whole chunk,
+// or the part of it that shares draws. Unpacked problems of several lengths take two launches,
+// long ones and short ones: each problem computes as many rows as the longest of its launch.
 func (t *Trainer) launchExamples() int {
 	c := &t.Config
 	if !t.Plan.AnyLaunch {
@@ -23,7 +23,8 @@ func (t *Trainer) launchExamples() int {
 	return t.Machine.Examples(c.MicroBatch, most, func(examples int) float64 { return t.Plan.Gradients.Bytes(examples, e) })
 }
 
-// Serving is the largest of equal chunks of which each core has one; 0: there are too few examples.
+// Serving is the largest size of equal chunks that gives each core a chunk; 0: too few
+// examples.
 func Serving(batch, cores int) int {
 	for size := batch / cores; size > 0; size-- {
 		if batch%size == 0 {

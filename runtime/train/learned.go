@@ -8,14 +8,13 @@ import (
 )
 
 const (
-	fewSteps = 100  // of a trial, which has had no chance to learn
-	guessed  = 2048 // problems that tell how frequent tokens are
-	latest   = 8    // reports whose losses are averaged
+	fewSteps = 100  // steps too few to learn anything
+	guessed  = 2048 // problems that the frequencies of tokens come from
+	latest   = 8    // most reports whose losses are averaged
 )
 
-// Unlearned says in a sentence that the model has learned nothing, where training is over and
-// its loss has stayed above the loss of a guess; "" where it has learned something, or was
-// trained for a moment only.
+// Unlearned returns a sentence if the model has learned nothing: its last losses are not below
+// the loss of a guess. It returns "" otherwise, and after fewer than fewSteps steps.
 func (t *Trainer) Unlearned() (string, error) {
 	if t.State.Step < fewSteps || t.Task == nil {
 		return "", nil
@@ -36,9 +35,9 @@ func (t *Trainer) Unlearned() (string, error) {
 		"look at the warnings of mlc vet, the learning rate (train.optimizer.lr) and the number of steps (train.budget)", loss, guess), nil
 }
 
-// guess is the loss of a model that knows where answers end and how frequent each token is at
-// each place of an answer, counted from the end: the entropy of these frequencies, in nats a
-// label, in the last problems that were trained on.
+// guess is the loss of a model that knows only where answers end and the frequencies of tokens
+// at each place of an answer, counted from the end. It is their entropy, in nats a label, over
+// the last problems of training.
 func (t *Trainer) guess() (float64, error) {
 	n := int(min(t.State.Examples, int64(max(guessed, t.Config.Batch))))
 	batch, err := t.Drawer().Train(t.State.Examples-int64(n), n)

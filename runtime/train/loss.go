@@ -2,14 +2,14 @@ package train
 
 import "github.com/arithlang/mlc/runtime/philox"
 
-// A pass is one way of a group of examples through the model: runs of the
-// loop without gradients, then runs with them.
+// A pass takes a group of examples once through the model: runs of the loop without gradients,
+// then runs with gradients.
 type pass struct{ noGrad, withGrad int }
 
-// maxPasses is how many a group has at most.
+// maxPasses is the most passes of a group.
 const maxPasses = 2
 
-// shares are those of the passes in the loss. A pass with a share of 0 is not made.
+// shares returns the passes' shares in the loss. A pass with a share of 0 is left out.
 func (c *Config) shares() [maxPasses]float64 {
 	if !c.Progressive {
 		return [maxPasses]float64{1}
@@ -17,11 +17,10 @@ func (c *Config) shares() [maxPasses]float64 {
 	return [maxPasses]float64{1 - c.Alpha, c.Alpha}
 }
 
-// passes are those of the group with this example, at a step. For R = Times and K =
-// Backprop the first is of full length, with gradients through the last K runs. That
-// of a progressive loss is joined by one of n of 0 … R-1 runs without gradient and k
-// of 1 … min(R-n, K) with (Bansal et al. 2022, arXiv:2202.05826, section 3.2; the
-// ranges are those of the code of arXiv:2405.17399).
+// passes returns the passes of this example's group at a step. Let R = Times and K = Backprop.
+// The first pass has R runs, the last K with gradients. A progressive loss adds a pass of n in
+// 0 … R-1 runs without gradients and k in 1 … min(R-n, K) with gradients (Bansal et al. 2022,
+// arXiv:2202.05826, section 3.2; ranges as in the code of arXiv:2405.17399).
 func (c *Config) passes(step, example int) [maxPasses]pass {
 	list := [maxPasses]pass{{c.Times - c.Backprop, c.Backprop}}
 	if c.Progressive {
@@ -33,10 +32,9 @@ func (c *Config) passes(step, example int) [maxPasses]pass {
 	return list
 }
 
-// weight is the factor of a label's loss in what is minimized, for a batch of so
-// many examples and labels. The mean is over the labels of the whole batch, however
-// it is cut; the sum is divided by the rows that the batch would have if all
-// problems were the longest (arXiv:2405.17399's code, loss reduction "none").
+// weight is the factor of a label's loss in the minimized loss, for a batch of so many examples
+// and labels. The mean is over the labels of the whole batch. The sum is divided by the rows of
+// a batch of longest problems (arXiv:2405.17399's code, loss reduction "none").
 func (c *Config) weight(examples, labels int) float64 {
 	n := labels
 	if c.SumLoss {

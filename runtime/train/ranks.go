@@ -8,23 +8,24 @@ import (
 )
 
 // Ranks are the processes that train one model, as one of them sees them. Rank 0 leads: it
-// draws up what is done, and the others do the same steps. The Machine of each adds the
-// gradients of all.
+// decides each step, and the others do the same step. Each rank's Machine adds the gradients of
+// all.
 type Ranks interface {
 	Rank() int
 	Size() int
-	// Step has the other ranks enqueue the step that this one is about to; on rank 0.
+	// Step makes the other ranks enqueue the step that rank 0 is about to enqueue.
 	Step(examples int, rate float64) error
-	// Collect gives rank 0 what the others have of arrays: rank r has bounds[r] … bounds[r+1]-1.
+	// Collect gathers arrays on rank 0: rank r has elements bounds[r] … bounds[r+1]-1.
 	Collect(arrays [][]float32, bounds []int) error
-	// Shards says that each rank updates parameters of its own, and keeps what the optimizer
-	// knows of them.
+	// Shards reports whether each rank updates only its shard of the parameters and keeps the
+	// optimizer's states of that shard.
 	Shards() bool
-	// Share gives all ranks bounds[r] … bounds[r+1]-1 of a space of rank r's machine.
+	// Share gives all ranks the elements bounds[r] … bounds[r+1]-1 of a space of rank r's
+	// machine.
 	Share(s device.Space, bounds []int) error
 }
 
-// lead has the other ranks do a step, too. It notes which rows each computes.
+// lead makes the other ranks do the same step. It records which rows each rank computes.
 func (s *stepper) lead(f *flight) error {
 	if s.Ranks == nil {
 		return nil
@@ -44,8 +45,8 @@ func (s *stepper) lead(f *flight) error {
 	return s.Ranks.Step(f.examples, f.rate)
 }
 
-// collect gives rank 0 the losses of all rows. Others need none: what is not finite in a
-// loss is not in the gradient, of which all ranks have the sum.
+// collect gives rank 0 the losses of all rows. Other ranks need no losses: a loss that is not
+// finite also shows in the gradient, and all ranks have the gradient's sum.
 func (s *stepper) collect(f *flight) error {
 	if s.Ranks == nil {
 		return nil
@@ -65,8 +66,8 @@ func (s *stepper) collect(f *flight) error {
 	return err
 }
 
-// Shards cuts the trained elements of the arenas into as many ranges, about equally
-// large, none of which has a part of a matrix.
+// Shards cuts the trained elements of the arenas into n ranges of about equal size. It cuts no
+// matrix.
 func (t *Trainer) Shards(n int) []int {
 	all := device.Trained(t.Params, t.Plan.NumParams)
 	bounds := make([]int, n+1)
@@ -83,7 +84,7 @@ func (t *Trainer) Shards(n int) []int {
 	return bounds
 }
 
-// shard keeps of stretches and matrices those that this rank updates.
+// shard keeps only the stretches and matrices that this rank updates.
 func (s *stepper) shard() {
 	if s.Ranks == nil || !s.Ranks.Shards() {
 		return
@@ -110,8 +111,8 @@ func (s *stepper) shard() {
 	s.stretches, s.matrices = stretches, matrices
 }
 
-// share gives all ranks the parameters that each has updated, and what the norm of the next
-// gradient reads of the states.
+// share gives all ranks the parameters that each has updated, and the optimizer's slow state,
+// which the next step reads.
 func (s *stepper) share() error {
 	if s.shards == nil {
 		return nil

@@ -2,12 +2,12 @@ package train
 
 import "github.com/arithlang/mlc/runtime/device"
 
-// roomParts is how finely room for rows is cut: steps whose longest launches differ by less
-// than such a part of all rows that there can be are alike to the machine.
+// roomParts divides the most rows of a launch. Room for rows is rounded up to such a part, so
+// that steps of similar lengths look identical to the machine.
 const roomParts = 16
 
-// makeRoom gives all launches of the step room for as much as the largest has, if the machine
-// runs launches together that differ in their data alone, and packed rows are data.
+// makeRoom gives all launches of a step the largest extent, if rows are packed and the machine
+// repeats launches that differ only in data.
 func (s *stepper) makeRoom() {
 	s.room = device.Extent{}
 	if !s.Plan.Packed || !s.Machine.Repeats() {
@@ -31,7 +31,7 @@ func (s *stepper) makeRoom() {
 	}
 }
 
-// pad is values and zeros behind them, n together, good until the next call.
+// pad returns the values followed by zeros, n in total, valid until the next call.
 func (s *stepper) pad(values []int32, n int) []int32 {
 	if len(values) == n {
 		return values
@@ -41,24 +41,24 @@ func (s *stepper) pad(values []int32, n int) []int32 {
 	return s.padded
 }
 
-// rooms are the losses of launches that have room for as many rows each.
+// rooms are the losses of launches that have room for equally many rows.
 type rooms struct {
 	each   int
 	losses []float32
-	parts  []struct{ at, n int } // of each launch: its rows within those of the batch
+	parts  []struct{ at, n int } // by launch: rows at … at+n-1 of the batch
 }
 
 func (r *rooms) make(launches, each int) {
 	r.each, r.losses, r.parts = each, resize(r.losses, launches*each), r.parts[:0]
 }
 
-// take is the room of the next launch, which has n rows from one on.
+// take returns the room of the next launch, which has n rows from at on.
 func (r *rooms) take(at, n int) []float32 {
 	r.parts = append(r.parts, struct{ at, n int }{at, n})
 	return r.losses[(len(r.parts)-1)*r.each:][:r.each]
 }
 
-// empty moves the losses to where those of the batch are.
+// empty copies the losses to their rows of the batch.
 func (r *rooms) empty(to []float32) {
 	for i, p := range r.parts {
 		copy(to[p.at:][:p.n], r.losses[i*r.each:])

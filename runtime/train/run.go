@@ -10,32 +10,31 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// A run is what this process does of a Trainer's training, of which it may be only
-// the last part.
+// A run is this process's part of a Trainer's training.
 type run struct {
 	*Trainer
 	log    *track.Log
 	report track.Report
 	over   bool // the budget is used up
 	every  int  // steps between reports
-	total  int  // steps, 0 if not known
+	total  int  // steps; 0: unknown
 	start  time.Time
 	saved  time.Time
 	before time.Duration // trained by earlier processes
 	first  State
-	tested *tested // nil: there are no tests while training
+	tested *tested // nil: no tests during training
 	asked  asked
 
-	reported float64 // seconds, by the last report
+	reported float64 // seconds in the last report
 }
 
-// asked is what tests have taken in this process, which says how long others will take.
+// asked is the tokens and the time of this process's tests. It predicts the time of others.
 type asked struct {
 	tokens float64
 	took   time.Duration
 }
 
-// time is asking something of so many tokens.
+// time times a test of so many tokens.
 func (a *asked) time(tokens float64, ask func() error) error {
 	start := time.Now()
 	err := ask()
@@ -51,23 +50,23 @@ func newRun(t *Trainer, log *track.Log, last *track.Report) *run {
 		r.report = *last
 		r.before = time.Duration(last.Seconds * float64(time.Second))
 	}
-	r.before = max(r.before, t.State.Elapsed) // steps after the last report take time, too
+	r.before = max(r.before, t.State.Elapsed) // includes steps after the last report
 	r.over = r.used() >= 1
 	return r
 }
 
 func (r *run) elapsed() time.Duration { return r.before + time.Since(r.start) }
 
-// used is the part of the budget that is used up, by steps under way, too.
+// used is the used part of the budget, steps under way included.
 func (r *run) used() float64 { return r.Config.used(r.ahead(), r.elapsed()) }
 
-// done says whether there is nothing more to train.
+// done reports whether training is over.
 func (r *run) done() bool { return r.State.Stopped || r.over }
 
-// paused says whether as much is trained as is asked for at this time.
+// paused reports whether training has reached its Pause.
 func (r *run) paused() bool { return r.Pause > 0 && r.used() >= r.Pause }
 
-// advance does one step and all that is due after it.
+// advance does one step, and the report, test and checkpoint due after it.
 func (r *run) advance() error {
 	before := r.ahead()
 	examples := r.Config.batch(r.used())
@@ -75,7 +74,7 @@ func (r *run) advance() error {
 	if err := r.enqueue(examples, rate); err != nil {
 		return err
 	}
-	r.over = r.used() >= 1 // time goes on: asked once a step, so that the last one is reported
+	r.over = r.used() >= 1 // time passes: read once a step, so that the last step is reported
 	due := r.ahead().Step%r.every == 0 || r.over
 	test := r.tested.due(before, r.ahead(), r.over)
 	save := r.saves()
@@ -116,8 +115,8 @@ func (r *run) advance() error {
 	return r.save()
 }
 
-// saves says whether it is time for a checkpoint. Models that train together are saved after
-// the same step.
+// saves reports whether a checkpoint is due. Models that train together are saved after the
+// same step.
 func (r *run) saves() bool {
 	if r.lane != nil {
 		return r.lane.save
@@ -125,7 +124,7 @@ func (r *run) saves() bool {
 	return r.SaveEvery > 0 && time.Since(r.saved) >= r.SaveEvery
 }
 
-// begin tells followers of what was reported so far.
+// begin gives followers the reports so far.
 func (r *run) begin() error {
 	if len(r.Followers) == 0 {
 		return nil
@@ -171,7 +170,7 @@ func (r *run) end(ctx context.Context, failed error) (err error) {
 	return err
 }
 
-// note makes the report of the last step whose outcome is known.
+// note makes the report of the last finished step.
 func (r *run) note() {
 	s, last := &r.State, r.stepper.last
 	if s.Step == r.report.Step {
@@ -181,8 +180,8 @@ func (r *run) note() {
 		ExactMatch: r.report.ExactMatch, TrainExactMatch: r.report.TrainExactMatch, Seconds: r.elapsed().Seconds(), Stage: cmp.Or(r.Stage, "train")}
 }
 
-// test measures what a report has of held-out problems, where there are any, and of
-// those of training.
+// test measures a report's exact match on held-out problems. A Full report also has losses, and
+// scores on training problems.
 func (r *run) test() (err error) {
 	defer func() {
 		if err != nil {
@@ -210,7 +209,7 @@ func (r *run) test() (err error) {
 	return err
 }
 
-// measured is how many problems a report asks for, or all that there are.
+// measured is how many problems a report measures, at most all.
 func (t *Trainer) measured(heldOut bool) int {
 	n := problems(t.Config.Report)
 	if set := t.Task.Set(heldOut); set > 0 {
@@ -224,7 +223,7 @@ func (t *Trainer) glance(heldOut bool) (float64, error) {
 	return t.Match(heldOut, 0, t.measured(heldOut))
 }
 
-// save writes a checkpoint, with the time where that is what the budget is.
+// save writes a checkpoint. If the budget is a time, it records the time.
 func (r *run) save() error {
 	if r.Config.Budget.Time > 0 {
 		r.State.Elapsed = r.elapsed()
@@ -239,7 +238,7 @@ func (r *run) save() error {
 	return err
 }
 
-// stop ends training if it is good enough to.
+// stop ends training if the exact match suffices.
 func (r *run) stop() error {
 	s := r.Config.Stop
 	if s == nil {
@@ -259,7 +258,7 @@ func (r *run) stop() error {
 	return nil
 }
 
-// StopMatch is the exact match that Config.Stop is held to.
+// StopMatch is the exact match that Config.Stop compares.
 func (t *Trainer) StopMatch() (float64, error) {
 	glance, err := t.glance(t.Config.Stop.HeldOut)
 	if err != nil {
@@ -268,8 +267,8 @@ func (t *Trainer) StopMatch() (float64, error) {
 	return t.proven(glance)
 }
 
-// proven is a glance that is not enough to stop, else the exact match of more problems:
-// of 64, a model that is wrong on one in thirty has all right now and then.
+// proven returns a glance too low to stop, else the exact match of more problems: a model that
+// errs on one in thirty sometimes has all 64 right.
 func (t *Trainer) proven(glance float64) (float64, error) {
 	if s := t.Config.Stop; glance >= s.AtLeast {
 		return t.Match(s.HeldOut, problems(t.Config.Report), Proof)
@@ -277,7 +276,7 @@ func (t *Trainer) proven(glance float64) (float64, error) {
 	return glance, nil
 }
 
-// progress extrapolates from what this process has done.
+// progress extrapolates from the work of this process.
 func (r *run) progress() track.Progress {
 	here := time.Since(r.start)
 	p := track.Progress{Report: r.report, Fraction: r.used(), Total: r.total, Left: -1}

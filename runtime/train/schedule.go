@@ -8,11 +8,10 @@ import (
 	"github.com/arithlang/mlc/runtime/elementary"
 )
 
-// A shape is how a schedule falls, over x from 1 (start of the cool-down) to 0.
+// A shape is the factor of a cool-down, over x from 1 (its start) to 0 (its end).
 type shape func(x float64) float64
 
-// schedules is the table of learning rate schedules. All of them rise linearly
-// over the warm-up.
+// schedules is the table of learning rate schedules. All rise linearly over the warm-up.
 var schedules = map[string]shape{
 	"constant":  func(float64) float64 { return 1 },
 	"trapezoid": func(x float64) float64 { return x },
@@ -35,8 +34,8 @@ func (c *Config) between(at float64) float64 {
 	return float64((1-share)*c.Factor[n-1]) + float64(share*c.Factor[n])
 }
 
-// rate is the learning rate at a point of the budget, 0 to 1. A cosine without a
-// cool-down falls over all that the warm-up leaves.
+// rate is the learning rate at a point of the budget, 0 to 1. A cosine without a cool-down
+// falls from the end of the warm-up.
 func (c *Config) rate(at float64) float64 {
 	cooldown := c.Cooldown
 	if c.Schedule == "cosine" && cooldown == 0 {
@@ -55,7 +54,7 @@ func (c *Config) rate(at float64) float64 {
 	return c.LR * factor
 }
 
-// used is the part of the budget that is used up.
+// used is the used part of the budget.
 func (c *Config) used(s State, elapsed time.Duration) float64 {
 	switch b := c.Budget; {
 	case b.Steps > 0:
@@ -69,13 +68,12 @@ func (c *Config) used(s State, elapsed time.Duration) float64 {
 	}
 }
 
-// Spent reports whether nothing is left to train after a State, by what it says alone:
-// of a budget of time it knows only where that was its budget.
+// Spent reports whether training is over after a State. It knows the time only if the budget of
+// the State's run was a time.
 func (c *Config) Spent(s State) bool { return s.Stopped || c.used(s, s.Elapsed) >= 1 }
 
-// middle is the point of the budget in the middle of the next step, of so many
-// examples, which is what its learning rate is for: neither the first nor the last
-// step stands still.
+// middle is the point of the budget in the middle of the next step, of so many examples. The
+// step's learning rate is taken there, so that neither the first nor the last rate is 0.
 func (c *Config) middle(s State, examples int, elapsed time.Duration) float64 {
 	switch b := c.Budget; {
 	case b.Steps > 0:
@@ -83,7 +81,7 @@ func (c *Config) middle(s State, examples int, elapsed time.Duration) float64 {
 	case b.Examples > 0:
 		return (float64(s.Examples) + float64(0.5*float64(examples))) / float64(b.Examples)
 	case b.FLOP > 0:
-		rows := float64(c.Rows) // of an example; later the mean so far
+		rows := float64(c.Rows) // of an example; after the first step the mean so far
 		if s.Examples > 0 {
 			rows = float64(s.Rows) / float64(s.Examples)
 		}
@@ -92,9 +90,9 @@ func (c *Config) middle(s State, examples int, elapsed time.Duration) float64 {
 	return c.used(s, elapsed)
 }
 
-// batch is the number of examples of a step at a point of the budget. While it
-// grows it is a multiple of what it begins with (arXiv:2405.17399's code, which begins
-// with a micro-batch on each GPU, and whose ramp is over time).
+// batch is the number of examples of a step at a point of the budget. While it grows it is a
+// multiple of its first size (arXiv:2405.17399's code begins with a micro-batch on each GPU,
+// and ramps over time).
 func (c *Config) batch(at float64) int {
 	if at >= c.Ramp {
 		return c.Batch
@@ -104,7 +102,7 @@ func (c *Config) batch(at float64) int {
 	return min(n*unit, c.Batch)
 }
 
-// steps is the length of training, 0 if only time will tell.
+// steps is the number of steps of training; 0: unknown beforehand.
 func (c *Config) steps() int {
 	switch b := c.Budget; {
 	case b.Examples > 0 && c.Ramp > 0:
@@ -120,8 +118,8 @@ func (c *Config) steps() int {
 	}
 }
 
-// Length is the number of examples of the whole training, 0 where only time or FLOP will
-// tell. The last batch may go beyond it.
+// Length is the number of examples of the whole training; 0: the budget is a time or FLOP. The
+// last batch may exceed it.
 func (c *Config) Length() int64 {
 	switch b := c.Budget; {
 	case b.Steps > 0 && c.Ramp > 0:
@@ -137,8 +135,8 @@ func (c *Config) Length() int64 {
 	}
 }
 
-// reportEvery is the number of steps between two reports: it depends on the
-// configuration alone, so that a resumed run reports at the same steps.
+// reportEvery is the number of steps between two reports. It depends only on the Config, so
+// that a resumed run reports at the same steps.
 func (c *Config) reportEvery() int {
 	if c.Report.Every > 0 {
 		return c.Report.Every

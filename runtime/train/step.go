@@ -11,50 +11,50 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// An Outcome is what one step says about itself.
+// An Outcome is the metrics of one step.
 type Outcome struct {
 	Loss     float64 // nats a label
 	GradNorm float64 // before clipping
 	Tokens   int     // labels
-	Rows     int     // target rows, with those that have no label
+	Rows     int     // target rows, with and without a label
 }
 
-// A flight is a step from when the machine is asked for it until its outcome is known.
+// A flight is an enqueued step whose outcome is not yet known.
 type flight struct {
 	step     int // steps before it
 	examples int
 	tokens   int
 	rows     int
 	rate     float64
-	losses   [maxPasses][]float32 // of each row of the batch, by pass; of each model, side by side
-	squares  []float32            // of the gradient, their sum, of each model
-	bounds   []int                // of the rows that each rank computes, where there are several
-	rooms    [maxPasses]rooms     // where launches have room for more rows than they have
+	losses   [maxPasses][]float32 // by pass, then by row of the batch, then by model
+	squares  []float32            // the sum of squares of each model's gradient
+	bounds   []int                // of the rows that each rank computes; nil: one rank
+	rooms    [maxPasses]rooms     // if launches have more room than rows
 }
 
-// A stepper is the memory of steps, all of it used again by later ones: after
-// the first steps nothing is allocated.
+// A stepper is the memory of steps. Later steps reuse it: after the first ones nothing is
+// allocated.
 type stepper struct {
 	*Trainer
 	source    *source
 	flights   []*flight // under way, in order
 	spare     []*flight
-	now       *flight // that is recorded
-	last      Outcome // of the last step whose outcome is known
+	now       *flight // being recorded
+	last      Outcome // of the last finished step
 	rate      float64 // of that step
-	err       error   // of the first step that was not finite
+	err       error   // of the first step with a loss or gradient that is not finite
 	batch     task.Batch
-	shards    []int         // of the arenas, where each rank updates its own: shards[r] … shards[r+1]-1
+	shards    []int         // rank r updates shards[r] … shards[r+1]-1 of the arenas; nil: all
 	weight    float64       // of a label in the loss
-	room      device.Extent // of every launch of the step; zero: as much as it has
+	room      device.Extent // of every launch of the step; zero: no padding
 	padded    []int32
 	examples  int // of a launch
 	optimizer device.Env
 	stretches []stretch
-	alike     []stretch // that are updated
+	alike     []stretch // being updated
 	matrices  []matrix
 
-	// Methods as functions, which are allocated where they are made.
+	// Method values, allocated once.
 	runStep     func()
 	runLanded   func()
 	runChunk    func(w device.Worker, i int)
@@ -95,9 +95,9 @@ func (t *Trainer) Drawer() *task.Drawer {
 	return d
 }
 
-// Step trains on the next whole batch and counts it: gradients of all chunks, their
-// norm, the update. It changes nothing when the loss or the gradient is not finite;
-// after a failure of the machine nothing on it is of use.
+// Step trains on the next whole batch: gradients of all chunks, their norm, the update. If the
+// loss or the gradient is not finite, it changes nothing. After a failure of the machine its
+// contents are undefined.
 func (t *Trainer) Step(rate float64) (Outcome, error) {
 	if err := t.Enqueue(rate); err != nil {
 		return Outcome{}, err
@@ -105,8 +105,7 @@ func (t *Trainer) Step(rate float64) (Outcome, error) {
 	return t.Wait()
 }
 
-// Steps is Step n times, n > 0, with the outcome of the last: each is asked for as soon as
-// the machine takes it, and only the last is waited for.
+// Steps enqueues n > 0 steps and waits for the outcome of the last.
 func (t *Trainer) Steps(n int, rate float64) (Outcome, error) {
 	for range n {
 		if err := t.Enqueue(rate); err != nil {
@@ -116,12 +115,11 @@ func (t *Trainer) Steps(n int, rate float64) (Outcome, error) {
 	return t.Wait()
 }
 
-// Enqueue is Step without its outcome, which may not be known before Wait. Where a step
-// is not finite, those behind it change nothing, and what comes first, a later Enqueue or
-// Wait, says so.
+// Enqueue is Step without the outcome, which Wait returns. After a step that is not finite,
+// later steps change nothing, and the next Enqueue or Wait may return its error.
 func (t *Trainer) Enqueue(rate float64) error { return t.enqueue(t.Config.Batch, rate) }
 
-// Follow is Enqueue on so many examples, of a rank that does what rank 0 does.
+// Follow is Enqueue on so many examples, for ranks that follow rank 0.
 func (t *Trainer) Follow(examples int, rate float64) error { return t.enqueue(examples, rate) }
 
 // enqueue is Enqueue on so many examples.
@@ -135,8 +133,8 @@ func (t *Trainer) enqueue(examples int, rate float64) error {
 	return t.stepper.enqueue(examples, rate)
 }
 
-// Wait waits for all steps and returns the outcome of the last. After an error none is
-// under way.
+// Wait waits for all steps and returns the outcome of the last. No step is under way
+// afterwards, even after an error.
 func (t *Trainer) Wait() (Outcome, error) {
 	if t.stepper == nil {
 		return Outcome{}, nil
@@ -144,7 +142,7 @@ func (t *Trainer) Wait() (Outcome, error) {
 	return t.stepper.wait()
 }
 
-// ahead is the State when all steps that are under way are done.
+// ahead is the State after all steps under way.
 func (t *Trainer) ahead() State {
 	state := t.State
 	if t.stepper != nil {
@@ -213,7 +211,7 @@ func (s *stepper) wait() (Outcome, error) {
 	return s.last, err
 }
 
-// step is what the machine is asked for.
+// step is the work of one step.
 func (s *stepper) step() {
 	n := s.chunks()
 	s.makeRoom()
@@ -222,10 +220,10 @@ func (s *stepper) step() {
 	s.update()
 }
 
-// chunks is how many the batch has.
+// chunks is the number of chunks of the batch.
 func (s *stepper) chunks() int { return (s.batch.B + s.Config.chunk() - 1) / s.Config.chunk() }
 
-// landed is called when the first flight is through.
+// landed is called when the first flight has ended.
 func (s *stepper) landed() {
 	f := s.flights[0]
 	for i := range f.rooms {
@@ -234,7 +232,7 @@ func (s *stepper) landed() {
 	copy(s.flights, s.flights[1:])
 	s.flights, s.spare = s.flights[:len(s.flights)-1], append(s.spare, f)
 	if s.err != nil {
-		return // it has changed nothing
+		return // this step has changed nothing
 	}
 	if s.err = s.collect(f); s.err != nil {
 		return
@@ -250,7 +248,7 @@ func (s *stepper) landed() {
 	}
 }
 
-// models is how many are trained.
+// models is the number of models that train together.
 func (s *stepper) models() int {
 	if s.together != nil {
 		return s.together.Lanes
@@ -258,7 +256,7 @@ func (s *stepper) models() int {
 	return 1
 }
 
-// outcome is that of a model.
+// outcome is the outcome of a model.
 func (s *stepper) outcome(f *flight, model int) Outcome {
 	return Outcome{Loss: s.loss(f, model) / float64(f.tokens), GradNorm: math.Sqrt(float64(f.squares[model])), Tokens: f.tokens, Rows: f.rows}
 }
@@ -277,8 +275,8 @@ func (f *flight) check(out *Outcome) error {
 	return nil
 }
 
-// loss is the sum of the labels' losses of a model, of each pass by its share: chunks and
-// rows are added in ascending order.
+// loss is the sum of a model's losses over labels, each pass weighted by its share. It adds
+// rows in ascending order.
 func (s *stepper) loss(f *flight, model int) float64 {
 	total := 0.0
 	for i, share := range s.Config.shares() {
@@ -294,9 +292,9 @@ func (s *stepper) loss(f *flight, model int) float64 {
 	return total
 }
 
-// chunk computes the gradients of a chunk: all launches of the first pass, then all of
-// the second. Each adds to what those before it left, row by row, so that the number of
-// examples that a launch has changes no bit where the plan says AnyLaunch.
+// chunk computes the gradients of a chunk: all launches of the first pass, then all of the
+// second. Each launch adds to the gradients of the launches before it, row by row. If the plan
+// allows AnyLaunch, the result has the same bits for any size of launches.
 func (s *stepper) chunk(w device.Worker, i int) {
 	first := i * s.Config.chunk()
 	end := min(first+s.Config.chunk(), s.batch.B)
@@ -321,7 +319,7 @@ func (s *stepper) chunk(w device.Worker, i int) {
 	s.Plan.Fold(w.Queue())
 }
 
-// pass is number i of those of the launch with this example.
+// pass is pass i of the launch with this example.
 func (s *stepper) pass(example, i int) pass {
 	if by := s.batch.Recurrences; len(by) > 0 {
 		return pass{withGrad: by[example]}
@@ -329,7 +327,7 @@ func (s *stepper) pass(example, i int) pass {
 	return s.Config.passes(s.now.step, example)[i]
 }
 
-// drawn is the end of the examples from lo on, and before end, that share their draws.
+// drawn is the end of the examples from lo on that share their draws, at most end.
 func (s *stepper) drawn(lo, end int) int {
 	if g := s.Config.Group; g > 0 {
 		return min(end, (lo/g+1)*g)
@@ -337,8 +335,8 @@ func (s *stepper) drawn(lo, end int) int {
 	return end
 }
 
-// around runs what comes before or after the launches of a pass on examples that share
-// their draws, from first on.
+// around runs the program before or after the launches of a pass. These examples, from first
+// on, share their draws.
 func (s *stepper) around(w device.Worker, program *device.Program, first int, p pass) {
 	if program.Run == nil {
 		return
@@ -351,7 +349,7 @@ func (s *stepper) around(w device.Worker, program *device.Program, first int, p 
 	program.Run(w.Queue(), e)
 }
 
-// launch computes the gradients of pass number i of the examples from first on.
+// launch computes the gradients of pass i of the examples from first on.
 func (s *stepper) launch(w device.Worker, first int, part *task.Batch, p pass, i int) {
 	if t := s.Plan.Target; t > 0 && (part.T > t || part.S > s.Plan.Source) {
 		panic(fmt.Sprintf("BUG: a problem of %d tokens and %d rows, and bias tables for %d and %d", part.S, part.T, s.Plan.Source, t))
@@ -377,14 +375,13 @@ func (s *stepper) launch(w device.Worker, first int, part *task.Batch, p pass, i
 		w.PutInts(lay.Length, s.pad(k.Length, e.B))
 	}
 	if s.room.B > 0 {
-		w.Queue().Zero(lay.Loss, len(losses)) // of rows that are not there
+		w.Queue().Zero(lay.Loss, len(losses)) // rows of padding have no loss
 	}
 	s.Plan.Gradients.Run(w.Queue(), e)
 	w.GetFloats(losses, lay.Loss)
 }
 
-// norm leaves the squared Euclidean norm of the gradient, of all that is trained, in
-// element 0 of Root's Work.
+// norm leaves the squared Euclidean norm of the gradient in element 0 of Root's Work.
 func (s *stepper) norm() {
 	w := s.Machine.Root()
 	e := w.Env()
@@ -394,15 +391,15 @@ func (s *stepper) norm() {
 	s.Plan.SumSquares.Run(w.Queue(), e)
 }
 
-// update runs the optimizer over each stretch of parameters of equal decay and bound, and
-// over matrices. It changes nothing if the norm is not finite.
+// update runs the optimizer over stretches and matrices. It changes nothing if the norm is not
+// finite.
 func (s *stepper) update() {
 	c := &s.Config
 	n := float64(s.now.step + 1)
 	s.optimizer = device.Env{Step: uint32(s.now.step), Seed: c.Seed, LR: float32(s.now.rate), Bound: none,
 		BiasCorrection1: float32(1 / (1 - math.Pow(c.Beta1, n))), BiasCorrection2: float32(1 / (1 - math.Pow(c.Beta2, n)))}
 	s.Machine.Settle(&s.optimizer, c.Clip, len(s.flights) > 1 || s.err != nil)
-	s.Machine.Root().GetFloats(s.now.squares, device.Ref{Space: device.Work}) // matrices need its place
+	s.Machine.Root().GetFloats(s.now.squares, device.Ref{Space: device.Work}) // before matrices overwrite it
 	for s.alike = range alike(s.stretches, s.Plan.Joins) {
 		s.Machine.Ranges(s.alike[0].hi-s.alike[0].lo, s.runRange)
 	}
@@ -411,7 +408,7 @@ func (s *stepper) update() {
 	}
 }
 
-// updateRange updates parameters lo … hi-1 of each stretch of those that are alike.
+// updateRange updates parameters lo … hi-1 of each of the alike stretches.
 func (s *stepper) updateRange(w device.Worker, lo, hi int) {
 	e, q := w.Env(), w.Queue()
 	*e = s.optimizer
@@ -424,8 +421,8 @@ func (s *stepper) updateRange(w device.Worker, lo, hi int) {
 	}
 }
 
-// updateMatrices updates the matrices that begin in lo … hi-1, of the elements of all
-// matrices: none is shared between workers.
+// updateMatrices updates the matrices that begin at elements lo … hi-1 of all matrices, so that
+// workers share none.
 func (s *stepper) updateMatrices(w device.Worker, lo, hi int) {
 	first := 0
 	for _, m := range s.matrices {
@@ -441,7 +438,7 @@ func (s *stepper) updateMatrices(w device.Worker, lo, hi int) {
 	}
 }
 
-// resize gives a slice a length; its contents do not matter.
+// resize returns a slice of length n, with any contents.
 func resize[T any](x []T, n int) []T {
 	if cap(x) < n {
 		return make([]T, n)
@@ -449,14 +446,15 @@ func resize[T any](x []T, n int) []T {
 	return x[:n]
 }
 
-// A stretch is trained parameters lo … hi-1 of the arena with one decay and one bound,
-// none of them a matrix.
+// A stretch is trained parameters lo … hi-1 of the arena, outside matrices, with one decay and
+// one bound.
 type stretch struct {
 	lo, hi       int
 	decay, bound float32
 }
 
-// alike yields stretches that differ in their place alone, if others may join the update of one.
+// alike yields runs of stretches that differ only in their place. Without joins each run is one
+// stretch.
 func alike(stretches []stretch, joins bool) iter.Seq[[]stretch] {
 	return func(yield func([]stretch) bool) {
 		for lo := 0; lo < len(stretches); {
@@ -478,7 +476,7 @@ func (s stretch) at(lo int) stretch {
 	return s
 }
 
-// none is the bound of parameters that have none.
+// none is the bound of unbounded parameters.
 var none = float32(math.Inf(-1))
 
 func (t *Trainer) stretches() []stretch {
@@ -508,8 +506,8 @@ func (t *Trainer) stretches() []stretch {
 
 // A matrix is a parameter that is updated as a whole.
 type matrix struct {
-	off    int // of its first element in the arena
-	end    int // elements of all matrices up to its last one
+	off    int // first element in the arena
+	end    int // elements of all matrices up to its own last
 	decay  float32
 	update *device.Program
 }

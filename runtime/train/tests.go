@@ -13,20 +13,20 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// Tests are of held-out problems, length by length, while a model is trained. They change
-// nothing in training but when it ends and what is kept of it.
+// Tests test held-out problems during training, length by length. They only decide when
+// training ends and which checkpoint is kept.
 type Tests struct {
-	Every   Budget                         // between two, not a time; the last step is tested, too
-	Lengths []int                          // that they have
-	Measure func() ([]track.Length, error) // with the parameters that the machine has
-	Tokens  float64                        // of one, as in Asked
+	Every   Budget                         // between tests, not a time; the last step is also tested
+	Lengths []int                          // tested
+	Measure func() ([]track.Length, error) // uses the machine's parameters
+	Tokens  float64                        // of one test, as in Asked
 }
 
 // A Criterion says which of two tests is better.
 type Criterion config.Criterion
 
-// comparable is an error where training is to keep or to stop by tests that there are not,
-// since all problems of their lengths are trained on.
+// comparable is an error if training keeps or stops by tests that do not exist, because no
+// problem of their lengths is held out.
 func (t *Trainer) comparable() error {
 	criteria := map[string]*config.Criterion{"keep": t.Config.Best}
 	if p := t.Config.Plateau; p != nil {
@@ -44,10 +44,10 @@ func (t *Trainer) comparable() error {
 	return nil
 }
 
-// A grade is what a Criterion looks at of a test.
+// A grade is the results of a test that a Criterion compares.
 type grade struct{ match, loss float64 }
 
-// grade is the mean over the lengths that count; its loss is NaN where one is.
+// grade is the mean over the lengths that count. Its loss is NaN if any of their losses is.
 func (c *Criterion) grade(t *track.Test) grade {
 	lengths, g, n := t.Lengths, grade{}, 0.0
 	if c.Average {
@@ -75,7 +75,7 @@ func (c *Criterion) better(a, b grade) bool {
 	return a.match > b.match || a.match == b.match && lower
 }
 
-// best is the number of the best of some tests, the first of equals; -1 of none.
+// best is the index of the best test, the first of equals; -1: no tests.
 func (c *Criterion) best(tests []track.Test) int {
 	best := -1
 	for i := range tests {
@@ -86,23 +86,22 @@ func (c *Criterion) best(tests []track.Test) int {
 	return best
 }
 
-// flat reports whether so many tests in the end were not better than one before them.
+// flat reports whether the last Patience tests or more were not better than a test before them.
 func flat(p *config.Plateau, tests []track.Test) bool {
 	best := (*Criterion)(&p.By).best(tests)
 	return best >= 0 && len(tests)-1-best >= p.Patience
 }
 
-// tested is what the tests of a training have said so far. That of a training without
-// tests is nil.
+// tested is the tests of a training so far; nil: training has no tests.
 type tested struct {
 	*Tests
 	flop float64 // of a target row
 	log  *track.TestLog
 	all  []track.Test
-	lost int // the first so many have no checkpoint any more, if the best is one of them
+	lost int // if the best checkpoint is gone: the number of tests before
 }
 
-// due reports whether there is a test after a step, which may be the last.
+// due reports whether a test follows a step.
 func (t *tested) due(before, after State, last bool) bool {
 	if t == nil {
 		return false
@@ -125,8 +124,8 @@ func (t *tested) close() error {
 	return t.log.Close()
 }
 
-// openTests goes on with the tests of earlier processes, and mends what one that was
-// killed has left of the best checkpoint.
+// openTests continues the tests of earlier processes, and repairs the best checkpoint after a
+// killed one.
 func (r *run) openTests() error {
 	if r.Tests == nil {
 		return nil
@@ -154,7 +153,7 @@ func (r *run) openTests() error {
 	return err
 }
 
-// bestStep is the step of the best checkpoint, -1 if there is none.
+// bestStep is the step of the best checkpoint; -1: no such file.
 func (r *run) bestStep() (int, error) {
 	path := BestPath(r.Dir)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -167,8 +166,7 @@ func (r *run) bestStep() (int, error) {
 	return c.State.Step, nil
 }
 
-// testLengths tests and does what hangs on it: the best checkpoint is kept, and training
-// ends where nothing gets better.
+// testLengths tests, keeps the best checkpoint, and stops training on a plateau.
 func (r *run) testLengths() (err error) {
 	t := r.tested
 	if t == nil || len(t.all) > 0 && t.all[len(t.all)-1].Step == r.State.Step {
@@ -204,8 +202,8 @@ func (r *run) testLengths() (err error) {
 	return r.keepBest()
 }
 
-// keepBest saves the State twice: the best checkpoint is never of a later step than the
-// last, which a killed run goes on from.
+// keepBest saves the State twice: a killed run continues from the last checkpoint, and the best
+// must not be of a later step.
 func (r *run) keepBest() error {
 	if err := r.save(); err != nil {
 		return err
@@ -220,15 +218,14 @@ func (r *run) saveBest() error {
 	return nil
 }
 
-// WithAverage calls f while the machine has the averaged weights in place of those that
-// are trained.
+// WithAverage calls f while the machine has the averaged weights instead of the trained ones.
 func (t *Trainer) WithAverage(f func() error) error {
 	w := t.Machine.Root()
 	n := device.Trained(t.Params, t.Plan.NumParams)
 	weights, average := make([]float32, n), make([]float32, n)
 	w.GetFloats(weights, device.Ref{Space: device.Params})
 	w.GetFloats(average, device.Ref{Space: t.Plan.Average()})
-	if err := t.Machine.Err(); err != nil { // before what they fill is used
+	if err := t.Machine.Err(); err != nil { // before weights and average are used
 		return err
 	}
 	w.PutFloats(device.Ref{Space: device.Params}, average)

@@ -9,28 +9,27 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// Together trains several models at once, whose Trainers differ in nothing but their
-// initial weights: they draw the same problems, and each step is one of the Machine, on
-// which an element of a model is one of Lanes, side by side. Each Trainer has a machine that
-// shows the lane of its number, and all else as if it trained alone: its directory gets
-// the same bytes.
+// Together trains several models at once. Their Trainers differ only in initial weights, and
+// draw the same problems. The Machine computes each step for all models; it stores an element
+// of all Lanes side by side. The machine of each Trainer shows one lane. Its directory gets the
+// same bytes as if it trained alone.
 type Together struct {
 	Machine  device.Machine
 	Lanes    int
-	Trainers []*Trainer    // Lanes at most, after the same number of steps
-	Every    time.Duration // time between checkpoints, 0: only at the end
+	Trainers []*Trainer    // at most Lanes, all after equally many steps
+	Every    time.Duration // between checkpoints; 0: only at the end
 
 	outcomes []Outcome // of the last step, by lane
 }
 
-// A lane is what a Trainer does of a training of several. It is a coroutine: it goes on
-// until it wants a step, and again when the step of all is done.
+// A lane is the coroutine of one Trainer. It runs until it wants a step, and continues after
+// the step of all.
 type lane struct {
 	together *Together
 	number   int
 	want     func(wish) bool
 	save     bool  // after the next step
-	err      error // of the last step, that of all
+	err      error // of the last step of all
 }
 
 // A wish is a step that a lane wants.
@@ -39,10 +38,10 @@ type wish struct {
 	rate     float64
 }
 
-// errLeft is of a lane that is not gone on with.
+// errLeft is the error of a lane that is not continued.
 var errLeft = errors.New("the others have failed")
 
-// step is a step of all, and its outcome for this lane.
+// step waits for a step of all, and takes this lane's outcome.
 func (l *lane) step(t *Trainer, examples int, rate float64) error {
 	if t.stepper == nil {
 		t.stepper = &stepper{Trainer: t}
@@ -71,16 +70,15 @@ func (g *Together) landed(s *stepper, f *flight) {
 	}
 }
 
-// Run runs all Trainers to their end, and returns the error of each: one that fails, or is
-// good enough to stop, leaves the others alone. When ctx is done all are saved after the
-// same step.
+// Run runs all Trainers to their end, and returns the error of each. If one fails or stops
+// early, the others continue. When ctx is done all are saved after the same step.
 func (g *Together) Run(ctx context.Context) []error {
 	lead := *g.Trainers[0]
 	lead.Machine, lead.together = g.Machine, g
 	return g.run(ctx, lead.enqueue)
 }
 
-// run runs them with a function that does a step of all.
+// run is Run with a function that does a step of all.
 func (g *Together) run(ctx context.Context, step func(examples int, rate float64) error) []error {
 	until, end := context.WithCancelCause(context.Background())
 	defer end(nil)

@@ -2,9 +2,9 @@
 // machine, the schedule, checkpoints and reports. Package runtime gives it a
 // device and a run directory.
 //
-// All it does is a function of the configuration and the State: equal seeds give
-// equal checkpoints, byte for byte, on any number of workers and however often a
-// run was stopped. Only a budget of time looks at the clock.
+// Training depends only on the configuration and the State: equal seeds give equal checkpoints,
+// byte for byte, on any number of workers and after any interruptions. Only a budget of time
+// reads the clock.
 package train
 
 import (
@@ -28,66 +28,63 @@ type Trainer struct {
 	Task      *task.Task
 	Config    Config
 	State     State
-	Given     map[string][]float32 // the values of fixed parameters, 0 where there are none
+	Given     map[string][]float32 // values of fixed parameters; the rest are 0
 	Dir       string               // the run directory
-	Stage     string               // said in every report; "": train
-	Meta      map[string]string    // said in every checkpoint
-	SaveEvery time.Duration        // time between checkpoints, 0: only at the end
-	Still     func() error         // an error once Dir is not there any more, asked before anything is written; nil: not asked
-	Match     Match                // asked at every report
-	Score     Measure              // instead, where reports are Full
-	Tests     *Tests               // while training; nil: there are none
+	Stage     string               // recorded in every report; "": train
+	Meta      map[string]string    // recorded in every checkpoint
+	SaveEvery time.Duration        // between checkpoints; 0: only at the end
+	Still     func() error         // an error once Dir is gone, called before every write; nil: not called
+	Match     Match                // called at every report
+	Score     Measure              // called instead if reports are Full
+	Tests     *Tests               // during training; nil: none
 	Asked     Asked
 	Status    *track.Status
-	Pause     float64    // the share of the budget after which training pauses; 0: it does not
-	Followers []Follower // told of reports and tests after their files have them
-	Ranks     Ranks      // that train together; nil: this process is the only one
+	Pause     float64    // the share of the budget after which training pauses; 0: no pause
+	Followers []Follower // told of reports and tests once these are in their files
+	Ranks     Ranks      // that train together; nil: this process trains alone
 
 	stepper  *stepper
-	lane     *lane     // of those that train together; nil: it trains alone
-	together *Together // of the one that steps for all of these
+	lane     *lane     // among models that train together; nil: it trains alone
+	together *Together // set in the Trainer that steps for all lanes
 }
 
-// A Follower takes what a run reports to where people look at it.
+// A Follower forwards a run's reports to where people read them.
 type Follower interface {
-	// Begin has what was reported up to the run's state.
+	// Begin gets the reports up to the run's state.
 	Begin(kept []track.Point) error
 	Report(p track.Point) error
-	// End comes last, even where Begin has failed, when so many seconds were trained: the run
-	// is done, was interrupted or has failed.
+	// End comes last, even if Begin has failed. It gets the seconds of training, and whether
+	// the run is done, was interrupted or has failed.
 	End(seconds float64, done bool, failed error) error
 }
 
-// Asked says how large tests are, in tokens that the model reads, so that the time that
-// one takes says how long another will take.
+// Asked is the size of tests in tokens that the model reads. It predicts the time of a test
+// from the time of another.
 type Asked struct {
 	Report float64 // of a report
 	After  float64 // of the evaluation after training; 0: not known
 }
 
-// A Match tests exact match on problems first … first+n-1, of those kept from training
-// or of those of training.
+// A Match tests exact match on problems first … first+n-1, held out or of training.
 type Match func(heldOut bool, first, n int) (float64, error)
 
-// A Score is how well some problems are answered.
+// A Score tells how well a model answers some problems.
 type Score struct {
 	ExactMatch float64
 	Loss       float64 // mean of the labels, nats
 }
 
-// A Measure scores the first n problems, without dropout, of those kept from training
-// or of those of training.
+// A Measure scores the first n problems, held out or of training, without dropout.
 type Measure func(heldOut bool, n int) (Score, error)
 
-// The numbers of problems of a Match: the first few at every report, if that does not
-// say how many, and many others where those are right enough to stop.
+// The numbers of problems of a Match: a few at every report that does not set its own, and many
+// others if these are right enough to stop.
 const (
 	Glance = 64
 	Proof  = 1024
 )
 
-// Prepare makes the Trainer ready for its first step: it checks the Config, draws
-// problems of this kind by its seed, and starts.
+// Prepare makes the Trainer ready for its first step: it calls SetTask, then Start.
 func (t *Trainer) Prepare(problems task.Config, with task.Kit) error {
 	err := t.SetTask(problems, with)
 	if err == nil {
@@ -96,8 +93,8 @@ func (t *Trainer) Prepare(problems task.Config, with task.Kit) error {
 	return err
 }
 
-// SetTask checks the settings and finds problems. Parameters stay what they are, which is
-// enough where nobody looks at results.
+// SetTask makes the Task from the Config's seed, and checks the settings. Parameters keep their
+// values.
 func (t *Trainer) SetTask(problems task.Config, with task.Kit) (err error) {
 	if t.Task, err = task.New(problems, t.Config.Seed, with); err != nil {
 		return err
@@ -105,7 +102,7 @@ func (t *Trainer) SetTask(problems task.Config, with task.Kit) (err error) {
 	return t.Check()
 }
 
-// Check returns what is wrong with the settings and the problems, in the words of a spec.
+// Check returns an error about the settings and the problems, in the words of a spec.
 func (t *Trainer) Check() error {
 	if err := t.Config.Check(); err != nil {
 		return err
@@ -116,17 +113,16 @@ func (t *Trainer) Check() error {
 	return nil
 }
 
-// Learn makes other problems, no longer than those so far, what the next steps are on. None
-// is under way.
+// Learn replaces the problems by others, no longer than before. No step may be under way.
 func (t *Trainer) Learn(problems *task.Task) { t.Task, t.stepper = problems, nil }
 
-// Start sets parameters and the optimizer's states as they are before the first step.
+// Start sets parameters and the optimizer's states to their values before the first step.
 func (t *Trainer) Start() {
 	w := t.Machine.Root()
 	for _, s := range spaces(t.Plan) {
 		w.Zero(device.Ref{Space: s.space}, t.Plan.NumParams)
 	}
-	var values []float32 // of one parameter at a time: a second arena is more than the machine may have
+	var values []float32 // one parameter at a time: a second arena may not fit
 	for i, p := range t.Params {
 		values = resize(values, p.Elems())
 		if p.Init.Kind == "given" {
@@ -140,8 +136,9 @@ func (t *Trainer) Start() {
 	t.State = State{}
 }
 
-// Resume sets them, and the State, from a checkpoint. Training goes on only as it began:
-// with sums in another order it would end elsewhere than without the interruption.
+// Resume sets parameters, the optimizer's states and the State from a checkpoint. It refuses a
+// checkpoint of another summation order: training would end differently than without the
+// interruption.
 func (t *Trainer) Resume(c *Checkpoint) error {
 	if c.Meta[sums] != Sums {
 		return fmt.Errorf("%s: this run was begun by mlc %s, which added numbers in another order: go on with that version, or begin a new run. "+
@@ -151,12 +148,11 @@ func (t *Trainer) Resume(c *Checkpoint) error {
 		return err
 	}
 	t.State = c.State
-	return t.prune() // a process may have been killed before it did
+	return t.prune() // a killed process may not have done this
 }
 
-// Adopt takes the parameters of another model's checkpoint that this one has too, by
-// name, instead of their initial values, and returns the names of those that it does
-// not have. What was given stays.
+// Adopt sets parameters from the checkpoint of another model, by name. It returns the names of
+// parameters that the checkpoint lacks. Given parameters stay.
 func (t *Trainer) Adopt(c *Checkpoint) (missing []string, err error) {
 	for _, p := range t.Params {
 		from, ok := c.tensors[p.Name]
@@ -174,8 +170,7 @@ func (t *Trainer) Adopt(c *Checkpoint) (missing []string, err error) {
 	return missing, t.Machine.Err()
 }
 
-// Done reports whether nothing is left to train: the budget is used up, or there was a
-// reason to stop.
+// Done reports whether training is over: the budget is used up, or training has stopped early.
 func (t *Trainer) Done() (bool, error) {
 	if err := t.Check(); err != nil || t.State.Step == 0 {
 		return false, err
@@ -188,7 +183,7 @@ func (t *Trainer) Done() (bool, error) {
 	return newRun(t, nil, last).done(), err
 }
 
-// still is an error once the run directory is not there any more.
+// still is an error once the run directory is gone.
 func (t *Trainer) still() error {
 	if t.Still == nil {
 		return nil
@@ -196,9 +191,9 @@ func (t *Trainer) still() error {
 	return t.Still()
 }
 
-// Run trains until the budget is used up, there is a reason to stop or ctx is done,
-// and saves in any case; then the error is the cause of that. It goes on from the State, and from the metrics in Dir up
-// to its step.
+// Run trains until the budget is used up, training stops early, pauses, or ctx is done. It
+// saves in each case. If ctx is done the error is its cause. Run continues from the State, and
+// from the metrics in Dir up to its step.
 func (t *Trainer) Run(ctx context.Context) (err error) {
 	if err := t.Check(); err != nil {
 		return err
@@ -249,5 +244,5 @@ func (t *Trainer) Run(ctx context.Context) (err error) {
 	return ErrPaused
 }
 
-// ErrPaused is the end of a training that has paused, and is saved.
+// ErrPaused is the error of Run after a pause.
 var ErrPaused = errors.New("paused")

@@ -9,10 +9,10 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// A Rule says under which name a file has the weights of a parameter.
+// A Rule maps names of parameters to names of tensors in a file.
 type Rule struct {
-	Ours      string // a name of parameters, in which each * stands for any text
-	Theirs    string // the name in the file, with the same stars; "": new weights
+	Ours      string // a parameter's name; each * matches any text
+	Theirs    string // the tensor's name, with the same stars; "": new weights
 	Transpose bool
 }
 
@@ -36,7 +36,7 @@ func ParseRule(text string) (r Rule, err error) {
 	return r, nil
 }
 
-// find is the name in the file by a rule; false if it is not about this parameter.
+// find returns the name of a parameter's tensor; false: the rule does not match the parameter.
 func (r Rule) find(param string) (string, bool) {
 	stars, ok := match(r.Ours, param)
 	if !ok {
@@ -49,7 +49,8 @@ func (r Rule) find(param string) (string, bool) {
 	return name, true
 }
 
-// match is what the stars of a pattern stand for in a name: the shortest texts, from the left.
+// match returns the texts that the stars of a pattern match in a name, from the left the
+// shortest.
 func match(pattern, name string) (stars []string, ok bool) {
 	before, after, star := strings.Cut(pattern, "*")
 	if !star {
@@ -66,17 +67,16 @@ func match(pattern, name string) (stars []string, ok bool) {
 	return nil, false
 }
 
-// An Imported is weights of any safetensors file, under the names of parameters.
+// An Imported has the weights of any safetensors file under the names of parameters.
 type Imported struct {
 	Checkpoint
-	New    []string // parameters that are to have new weights
-	Unused []string // tensors of the file that no parameter has
+	New    []string // parameters that get new weights
+	Unused []string // tensors of the file that no parameter uses
 }
 
 // Import reads the weights of all parameters from a safetensors file. The first rule that
-// is about a parameter says which tensor it is; without one that has the same name. Of
-// parameters that a spec fixes (given), those that the file does not have are left out. The
-// error lists all that do not fit.
+// matches a parameter names its tensor; without a rule the names are equal. Fixed parameters
+// without a rule may be missing from the file. The error lists every misfit.
 func Import(path string, rules []Rule, params []device.Param) (*Imported, error) {
 	asked := map[string]bool{}
 	for _, p := range params {
@@ -131,7 +131,7 @@ func Import(path string, rules []Rule, params []device.Param) (*Imported, error)
 	return in, nil
 }
 
-// ruleOf says which tensor a parameter is: the first rule that is about it, or else its name.
+// ruleOf returns the first rule that matches a parameter, or else its own name.
 func ruleOf(param string, rules []Rule) Rule {
 	for _, rule := range rules {
 		if name, ok := rule.find(param); ok {
@@ -141,7 +141,7 @@ func ruleOf(param string, rules []Rule) Rule {
 	return Rule{Theirs: param}
 }
 
-// missing is about a tensor that is not there.
+// missing says that a tensor is missing.
 func missing(p device.Param, name, kind string) string {
 	if kind != "" {
 		return fmt.Sprintf("%s %v: %s is %s in the file; F64, F32, BF16 and F16 are read", p.Name, p.Shape, name, kind)
@@ -149,7 +149,7 @@ func missing(p device.Param, name, kind string) string {
 	return fmt.Sprintf("%s %v: the file has no %s; name another by --map '%s=…', or leave it new by --map '%s='", p.Name, p.Shape, name, p.Name, p.Name)
 }
 
-// misfit is about a tensor of another shape.
+// misfit says that a tensor has another shape.
 func misfit(p device.Param, r Rule, shape []int) string {
 	text := fmt.Sprintf("%s %v: %s has shape %v", p.Name, p.Shape, r.Theirs, shape)
 	if len(shape) == 2 && slices.Equal(p.Shape, []int{shape[1], shape[0]}) {
@@ -162,7 +162,7 @@ func misfit(p device.Param, r Rule, shape []int) string {
 	return text
 }
 
-// unused lists tensors that nothing was taken from: the names that somebody looks for.
+// unused lists the unused tensors, whose names may be the missing ones.
 func unused(names []string) string {
 	const most = 20
 	if len(names) == 0 {
@@ -176,7 +176,7 @@ func unused(names []string) string {
 	return "\nnot used of the file: " + strings.Join(names, ", ") + more
 }
 
-// transposed is a matrix with rows for columns; what is no matrix stays.
+// transposed returns the transpose of a matrix, and any other tensor unchanged.
 func transposed(t ckpt.Tensor) ckpt.Tensor {
 	if len(t.Shape) != 2 {
 		return t
@@ -191,8 +191,8 @@ func transposed(t ckpt.Tensor) ckpt.Tensor {
 	return ckpt.Tensor{Name: t.Name, Shape: []int{cols, rows}, Data: data}
 }
 
-// Use puts the weights onto a machine, as those of a model that is tested. What the file
-// does not have is given.
+// Use puts the weights onto a machine for a test. Parameters that the file lacks come from
+// given.
 func (in *Imported) Use(m device.Machine, params []device.Param, given map[string][]float32) error {
 	for _, p := range params {
 		data := in.tensors[p.Name].Data
