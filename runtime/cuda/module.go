@@ -143,7 +143,7 @@ func Moved(name string, grid [3]int, args []byte) (flops, bytes float64) {
 		return replicas * word(32), 3 * wordBytes * replicas * word(32)
 	case "sum":
 		n, places := quad*word(16), word(20)
-		return float64(n*(places-1)), wordBytes * n * (places + 1)
+		return float64(n * (places - 1)), wordBytes * n * (places + 1)
 	}
 	return 0, 0
 }
