@@ -43,13 +43,11 @@ func scatterOf(k *kernel.Kernel) (s scatter, why string) {
 		return s, "its left factor is in memory, or the product is not all of it"
 	}
 	one := t.left.Value
-	if one.Op != expr.Where || !isFloat(one.Args[1], 1) || !isFloat(one.Args[2], 0) {
+	if one.Op != expr.Where || !expr.Equal(one.Args[1], expr.F(1)) || !expr.Equal(one.Args[2], expr.F(0)) {
 		return s, "its left factor is something else than 1 or 0"
 	}
 	return scatter{flat.ProductOf(t.Dot), t.left, one.Args[0]}, ""
 }
-
-func isFloat(e *expr.Expr, x float64) bool { return expr.Equal(e, expr.F(x)) }
 
 func scatterThreads(*kernel.Kernel, kernel.Geometry) (n int, whole bool) { return otherThreads, false }
 
