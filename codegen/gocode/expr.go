@@ -9,7 +9,7 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// Go's operator precedences, and what binds tighter than all of them.
+// Go's operator precedences. precPrimary binds tightest.
 const (
 	precOr = iota + 1
 	precAnd
@@ -20,7 +20,7 @@ const (
 	precPrimary
 )
 
-// operators are the ops that Go writes between two operands. Bool has operators of its own.
+// operators are Go's binary operators for ops. Bool uses the second set.
 var operators = map[expr.Op]struct {
 	op, bool       string
 	prec, boolPrec int
@@ -41,9 +41,9 @@ var operators = map[expr.Op]struct {
 	expr.Shr: {">>", "", precMul, 0},
 }
 
-// functions are the ops that a dialect calls a function for: the first of package
-// runtime/cpu, of float32; the second of package math, of float64. Those of package math
-// stand for operators too.
+// functions are the functions for ops in each dialect: first in package runtime/cpu for
+// float32, second in package math for float64. The functions of package math also replace
+// operators.
 var functions = map[expr.Op][2]string{
 	expr.Abs: {"Abs", "Abs"}, expr.Floor: {"Floor", "Floor"}, expr.Sqrt: {"Sqrt", "Sqrt"},
 	expr.Exp: {"Exp", "Exp"}, expr.Log: {"Log", "Log"}, expr.Tanh: {"Tanh", "Tanh"}, expr.Erf: {"Erf", "Erf"},
@@ -57,26 +57,26 @@ var functions = map[expr.Op][2]string{
 // widenings are the functions of the runtime that widen elements.
 var widenings = map[expr.Type]string{expr.BF16: "WidenBF16", expr.F16: "WidenF16"}
 
-// A Dialect is how expressions are computed.
+// A Dialect determines how expressions are computed.
 type Dialect struct {
-	double bool                // in float64, whatever their types, with package math
+	double bool                // compute in float64 for all types, with package math
 	id     func(string) string // the identifier of a variable or a slice
 }
 
-// Float32 computes the bits of the kernel interpreter, with package runtime/cpu. I32 is
-// Go's int. It is told the identifiers of variables and slices.
+// Float32 computes the bits of the kernel interpreter, with package runtime/cpu. I32 is Go's
+// int. id returns the identifiers of variables and slices.
 func Float32(id func(string) string) Dialect { return Dialect{id: id} }
 
-// Float64 computes with all digits what is decided once, outside of all kernels.
+// Float64 computes with all digits. It is for values computed once, outside all kernels.
 var Float64 = Dialect{double: true, id: func(name string) string { return name }}
 
-// Expr is an expression in a dialect.
+// Expr returns an expression in a dialect.
 func Expr(e *expr.Expr, d Dialect) *jen.Statement {
 	c, _ := d.prec(e)
 	return c
 }
 
-// Function is the function of the runtime that an expression calls, "" if it calls none.
+// Function returns the function of the runtime that an expression calls, or "".
 func Function(e *expr.Expr) string {
 	switch {
 	case e.Op == expr.ToF32:
@@ -87,7 +87,7 @@ func Function(e *expr.Expr) string {
 	return ""
 }
 
-// at is an expression for a place that needs at least a precedence.
+// at returns an expression for a place that needs at least precedence min.
 func (d Dialect) at(e *expr.Expr, min int) *jen.Statement {
 	c, prec := d.prec(e)
 	if prec < min {
@@ -96,7 +96,7 @@ func (d Dialect) at(e *expr.Expr, min int) *jen.Statement {
 	return c
 }
 
-// prec is an expression with the precedence of its outermost operator.
+// prec returns an expression and the precedence of its outermost operator.
 func (d Dialect) prec(e *expr.Expr) (*jen.Statement, int) {
 	if f := d.function(e); f != nil {
 		return d.call(f, e.Args), precPrimary
@@ -126,7 +126,7 @@ func (d Dialect) prec(e *expr.Expr) (*jen.Statement, int) {
 	return d.bits(e), precPrimary
 }
 
-// function is the function that an expression calls, nil if it calls none.
+// function returns the function that an expression calls, or nil.
 func (d Dialect) function(e *expr.Expr) *jen.Statement {
 	if name := functions[e.Op][1]; d.double && name != "" {
 		return jen.Qual("math", name)
@@ -137,7 +137,7 @@ func (d Dialect) function(e *expr.Expr) *jen.Statement {
 	return nil
 }
 
-// written is what float64 has no function for.
+// written returns code for ops without a float64 function.
 func (d Dialect) written(e *expr.Expr) (*jen.Statement, int) {
 	switch x, one := jen.Id("x"), expr.F(1); e.Op {
 	case expr.ToF32:
@@ -161,7 +161,7 @@ func (d Dialect) written(e *expr.Expr) (*jen.Statement, int) {
 	panic("BUG: no float64 for " + e.Op.String())
 }
 
-// bits are conversions, and what only float32 and integers have.
+// bits returns conversions, and ops that only float32 and integers have.
 func (d Dialect) bits(e *expr.Expr) *jen.Statement {
 	switch e.Op {
 	case expr.Elem:
@@ -187,8 +187,8 @@ func (d Dialect) bits(e *expr.Expr) *jen.Statement {
 	panic("BUG: no Go for " + e.Op.String())
 }
 
-// binary is an operator with its operands. Products of float32 are rounded explicitly: Go
-// may fuse x*y + z otherwise.
+// binary returns an operator with its operands. Products of float32 are rounded explicitly,
+// because Go may fuse x*y + z otherwise.
 func (d Dialect) binary(e *expr.Expr) (*jen.Statement, int) {
 	of, x, y := operators[e.Op], e.Args[0], e.Args[1]
 	op, prec := of.op, of.prec
@@ -215,7 +215,7 @@ func (d Dialect) call(f *jen.Statement, args []*expr.Expr) *jen.Statement {
 	return f.Call(all...)
 }
 
-// Place is an element, or a variable, as something that can be assigned to.
+// Place returns an assignable element or variable.
 func (d Dialect) Place(e *expr.Expr) *jen.Statement {
 	c := jen.Id(d.id(e.Name))
 	if len(e.Args) == 0 {
@@ -224,7 +224,7 @@ func (d Dialect) Place(e *expr.Expr) *jen.Statement {
 	return c.Index(Expr(e.Args[0], d))
 }
 
-// Typed is an expression such that := gives the variable its type.
+// Typed returns an expression such that := gives the variable its type.
 func (d Dialect) Typed(e *expr.Expr) *jen.Statement {
 	if e.Op == expr.Const && e.Type != expr.I32 && e.Type != expr.Bool {
 		return jen.Id(Type(e.Type)).Call(Expr(e, d))
@@ -232,8 +232,8 @@ func (d Dialect) Typed(e *expr.Expr) *jen.Statement {
 	return Expr(e, d)
 }
 
-// constant is a number with no more digits than the spec has. Jennifer writes the types of
-// most kinds of numbers, which is why they are text here.
+// constant returns a number with no more digits than the spec has. The number is text, because
+// jennifer writes the types of most kinds of numbers.
 func (d Dialect) constant(e *expr.Expr) (*jen.Statement, int) {
 	prec := precPrimary
 	if math.Signbit(e.F) || e.I < 0 {
@@ -266,5 +266,5 @@ var types = map[expr.Type]string{
 	expr.F32: "float32", expr.I32: "int", expr.U32: "uint32", expr.Bool: "bool", expr.BF16: "uint16", expr.F16: "uint16",
 }
 
-// Type is the type of a Go variable for a scalar.
+// Type returns the type of a Go variable for a scalar.
 func Type(t expr.Type) string { return types[t] }

@@ -18,7 +18,7 @@ func TestExpr(t *testing.T) {
 	of := expr.New
 	for _, c := range []struct {
 		e              *expr.Expr
-		single, double string // "": there is none
+		single, double string // "": no code
 	}{
 		{of(expr.Sub, x, of(expr.Sub, y, x)), "xA - (y - xA)", "xA - (y - xA)"},
 		{of(expr.Add, of(expr.Mul, x, y), y), "float32(xA*y) + y", "xA*y + y"},
@@ -55,7 +55,7 @@ func TestExpr(t *testing.T) {
 	}
 }
 
-// TestTyped gives variables the types of what they are set to.
+// TestTyped wants a variable to have the type of its value.
 func TestTyped(t *testing.T) {
 	d := Float32(Name)
 	for want, e := range map[string]*expr.Expr{"float32(2)": expr.F(2), "uint32(2)": expr.U(2), "2": expr.Int(2), "x": expr.NewVar("x", expr.F32)} {

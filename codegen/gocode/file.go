@@ -1,5 +1,6 @@
-// Package gocode is what all generated Go has in common: names, values, scalar expressions,
-// and files. Code is jennifer's, whose files import what it names.
+// Package gocode prints the common parts of all generated Go: names, values, scalar
+// expressions, and files. It builds code with jennifer, which imports the packages that the
+// code names.
 package gocode
 
 import (
@@ -13,8 +14,8 @@ import (
 	"github.com/dave/jennifer/jen"
 )
 
-// A Package is the import path of a package that generated Go names, whose name is the
-// end of its path.
+// A Package is the import path of a package that generated Go names. The path ends with the
+// package's name.
 type Package string
 
 // The packages that generated Go calls.
@@ -34,16 +35,16 @@ const (
 	CPUTest     Package = "github.com/arithlang/mlc/codegen/cpu/cputest"
 )
 
-// Qual is what a package declares by a name.
+// Qual returns a qualified name of the package.
 func (p Package) Qual(name string) *jen.Statement { return jen.Qual(string(p), name) }
 
-// A File is a Go file. It imports what its declarations name and embed.
+// A File is a Go file. It imports the packages that its declarations name, and embed if needed.
 type File struct {
 	Package string
-	Path    Package // import path, where declarations name what the package itself has
+	Path    Package // import path, if declarations name the package itself
 	Header  string  // first line, without the slashes
-	Build   string  // what architecture it is for; "": for all
-	Doc     string  // of the package, one line
+	Build   string  // architecture; "": all
+	Doc     string  // one line on the package
 	decls   []jen.Code
 	embeds  bool
 }
@@ -82,8 +83,8 @@ func (f *File) Format() ([]byte, error) {
 	return plainImports(b.Bytes()), nil
 }
 
-// plainImports leaves out of imports the names that their paths end with. Jennifer writes
-// the name of each package that it was not told the name of.
+// plainImports removes the name of an import if its path ends with the name. Jennifer writes
+// the names of packages that it does not know.
 func plainImports(text []byte) []byte {
 	end := len(text)
 	if i := declaration.FindIndex(text); i != nil {
@@ -102,7 +103,7 @@ var (
 	declaration = regexp.MustCompile(`(?m)^(const|var|func|type) `)
 )
 
-// Name is the Go name of a dotted or underscored name: self.q.w is selfQW.
+// Name returns the Go name for a dotted or underscored name: self.q.w is selfQW.
 func Name(s string) string {
 	var b strings.Builder
 	upper := false

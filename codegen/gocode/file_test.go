@@ -6,7 +6,7 @@ import (
 	"github.com/dave/jennifer/jen"
 )
 
-// TestImports wants what declarations name and embed, and nothing of prose and texts.
+// TestImports wants imports for declarations and embed, not for text in comments and strings.
 func TestImports(t *testing.T) {
 	f := File{Package: "p", Doc: "Package p is device.Env."}
 	f.Embed("text", "spec.arith")
@@ -37,7 +37,7 @@ func f() {}
 	}
 }
 
-// TestOwnNames wants no import of what the package itself declares.
+// TestOwnNames wants no import of the package itself.
 func TestOwnNames(t *testing.T) {
 	f := File{Package: "device", Path: Device, Header: "Code generated.", Build: "!arm64"}
 	f.Add(jen.Func().Id("f").Params(Device.Qual("Env")).Block())
@@ -47,7 +47,7 @@ func TestOwnNames(t *testing.T) {
 	}
 }
 
-// TestFormatFails says which package is no Go.
+// TestFormatFails wants an error to name the invalid package.
 func TestFormatFails(t *testing.T) {
 	f := File{Package: "broken"}
 	f.Add(jen.Id("func"))

@@ -9,8 +9,8 @@ import (
 	"github.com/dave/jennifer/jen"
 )
 
-// Value is a value of the runtime's configuration: structs without their empty fields,
-// pointers to what they point to, slices, and what these are made of.
+// Value prints a value of the runtime's configuration. It prints structs without empty fields,
+// pointers, slices, arrays and basic types.
 func Value(x any) *jen.Statement { return value(reflect.ValueOf(x)) }
 
 func value(v reflect.Value) *jen.Statement {
@@ -38,7 +38,7 @@ func value(v reflect.Value) *jen.Statement {
 	panic("BUG: a value of type " + v.Type().String())
 }
 
-// typeOf is a type.
+// typeOf prints a type.
 func typeOf(t reflect.Type) *jen.Statement {
 	switch {
 	case t.PkgPath() != "":
@@ -51,8 +51,8 @@ func typeOf(t reflect.Type) *jen.Statement {
 	return jen.Id(t.Name())
 }
 
-// inner is a composite literal without its type, as for elements of a slice. Structs in a slice
-// have a line each.
+// inner prints a composite literal without its type, as for elements of a slice. Structs in a
+// slice have one line each.
 func inner(v reflect.Value) *jen.Statement {
 	if v.Kind() == reflect.Struct {
 		return FieldsOf(v.Interface()).Code()
@@ -71,12 +71,12 @@ func inner(v reflect.Value) *jen.Statement {
 	return jen.Values(elements...)
 }
 
-// Lines are the elements of a composite literal, a line each.
+// Lines prints the elements of a composite literal, one per line.
 func Lines(elements ...jen.Code) *jen.Statement {
 	return jen.Custom(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, elements...)
 }
 
-// Slice is a slice of elements of a type, a line each, nil if there are none.
+// Slice prints a slice literal, one element per line, or nil for no elements.
 func Slice(of jen.Code, elements []jen.Code) *jen.Statement {
 	if len(elements) == 0 {
 		return nil
@@ -84,8 +84,8 @@ func Slice(of jen.Code, elements []jen.Code) *jen.Statement {
 	return jen.Index().Add(of, Lines(elements...))
 }
 
-// Field is a field of a struct with code or a value that Value prints; nil if the value is
-// missing, zero or empty.
+// Field prints a field of a struct: code, or a value as Value prints it. It returns nil if the
+// value is missing, zero or empty.
 func Field(name string, x any) jen.Code {
 	v := reflect.ValueOf(x)
 	if !v.IsValid() || v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0 {
@@ -98,10 +98,10 @@ func Field(name string, x any) jen.Code {
 	return jen.Id(name).Op(":").Add(code)
 }
 
-// Fields are the fields of a struct by name, with values as those of Field.
+// Fields maps the fields of a struct to code or values, as for Field.
 type Fields map[string]any
 
-// FieldsOf are the fields of a struct.
+// FieldsOf returns the fields of a struct.
 func FieldsOf(x any) Fields {
 	fields, v := Fields{}, reflect.ValueOf(x)
 	for i := range v.NumField() {
@@ -110,8 +110,8 @@ func FieldsOf(x any) Fields {
 	return fields
 }
 
-// Code is the fields without the type of the struct, sorted, a line each where there are
-// several.
+// Code prints the fields without the struct's type, sorted by name. Several fields have one
+// line each.
 func (fs Fields) Code() *jen.Statement {
 	var each []jen.Code
 	for _, name := range slices.Sorted(maps.Keys(fs)) {

@@ -14,7 +14,7 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// TestValue prints one value of each kind, and leaves out what is zero or empty.
+// TestValue prints one value of each kind, without zero or empty fields.
 func TestValue(t *testing.T) {
 	for want, v := range map[string]any{
 		`train.Config{ Alpha: 0.5, Budget: config.Budget{Time: 3600000000000}, Progressive: true, Seed: 18446744073709551615, Stop: &config.Stop{AtLeast: 1.0}, }`: train.Config{
@@ -31,7 +31,7 @@ func TestValue(t *testing.T) {
 	}
 }
 
-// TestFields sorts fields, and leaves out those without a value.
+// TestFields wants fields sorted, and fields without a value left out.
 func TestFields(t *testing.T) {
 	var none *jen.Statement
 	for want, fs := range map[string]Fields{

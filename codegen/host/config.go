@@ -8,7 +8,7 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// TrainConfig says how a spec is trained, as a generated program has it.
+// TrainConfig returns a spec's training settings for a generated program.
 func TrainConfig(spec *check.Spec, cost Cost) train.Config {
 	c := train.Config(spec.Train.Train)
 	c.Chunk, c.MicroBatch, c.Group = cost.Chunk, cost.Micro, cost.Group
@@ -17,15 +17,15 @@ func TrainConfig(spec *check.Spec, cost Cost) train.Config {
 	return c
 }
 
-// EvalConfig says what is tested of a spec, as a generated program has it.
+// EvalConfig returns a spec's test settings for a generated program.
 func EvalConfig(spec *check.Spec) eval.Config {
 	c := eval.Config(spec.Eval.Eval)
 	c.Reach = reach(&spec.Model)
 	return c
 }
 
-// reach is the rows of the tables of positions that tests read, and the sizes of
-// calibrated biases.
+// reach returns the rows of the position tables that tests read, and the sizes of calibrated
+// biases.
 func reach(m *check.Model) eval.Reach {
 	var r eval.Reach
 	r.Tokens, r.Places = m.Position.Reach()
@@ -35,7 +35,7 @@ func reach(m *check.Model) eval.Reach {
 	return r
 }
 
-// least is the smaller of two sizes; 0 means no size.
+// least returns the smaller of two sizes; 0 means no size.
 func least(a, b int) int {
 	if a == 0 || b == 0 {
 		return a + b

@@ -13,7 +13,7 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// TestConfigs sets everything that a spec can say of training and tests.
+// TestConfigs sets everything that a spec can set for training and tests.
 func TestConfigs(t *testing.T) {
 	spec := resolve(t, `
 task addition { digits = 1..6 }
@@ -68,8 +68,8 @@ eval {
 	}
 }
 
-// TestConfigsLeaveOut what says nothing: a share of a loss that is not progressive, and when
-// to stop.
+// TestConfigsLeaveOut wants unset settings left out: the share of a loss that is not
+// progressive, and when to stop.
 func TestConfigsLeaveOut(t *testing.T) {
 	spec := resolve(t, "task successor {}\ntrain.budget = 5examples")
 	c := TrainConfig(spec, Cost{})
@@ -78,7 +78,7 @@ func TestConfigsLeaveOut(t *testing.T) {
 	}
 }
 
-// TestGivenAreTables has the elements of parameters from files alone.
+// TestGivenAreTables wants only the elements of parameters from files.
 func TestGivenAreTables(t *testing.T) {
 	spec := resolve(t, "task successor {}")
 	spec.Model.Decoder.Self.Params = []check.BiasParam{

@@ -1,8 +1,7 @@
-// Package host prints the parts of a generated trainer that are not kernels: the
-// launch plan as straight Go, the model table, main and the kernels' test. It
-// comes after package lower; package codegen assembles the files. Generated code is only
-// printed here: the compiler imports the runtime's configuration, whose values it prints, and
-// nothing else of it.
+// Package host prints the parts of a generated trainer except the kernels: the launch plan as
+// straight Go, the model table, main and the kernels' test. It comes after package lower.
+// Package codegen assembles the files. The compiler only prints generated code: it imports the
+// runtime's configuration to print its values, and no other part of the runtime.
 package host
 
 import (
@@ -12,11 +11,11 @@ import (
 	"github.com/arithlang/mlc/compiler/lower"
 )
 
-// join makes one Go name of several.
+// join joins names to one Go name.
 func join(parts ...string) string { return gocode.Name(strings.Join(parts, "_")) }
 
-// Reserved lists the names that plan.go and model.go declare at package level,
-// which the kernels' functions must not take.
+// Reserved lists the names that plan.go and model.go declare at package level. The kernels'
+// functions must not use them.
 func Reserved(p *lower.Program) []string {
 	names := []string{"plan", "model", "Model", "specText", "tableText", "kernelText", "gpu", "ptxText", "laneText", "lanes"}
 	for _, g := range p.Groups {

@@ -9,8 +9,8 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// TestKit wants programs to link each kind that is a package of its own, in a mix too, and
-// nothing where numbers are for an encoder-decoder.
+// TestKit wants programs to link each kind that has its own package, in a mix too. Kinds of
+// numbers link a package only for an encoder-decoder.
 func TestKit(t *testing.T) {
 	for _, k := range tasks.Kit().Kinds {
 		for _, c := range []config.Task{{Kind: k.Name}, {Kind: "mixed", Of: []string{"addition", k.Name}}} {

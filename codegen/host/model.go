@@ -88,7 +88,7 @@ type Cost struct {
 // A Trainer is the content of model.go.
 type Trainer struct {
 	Spec    *check.Spec
-	Stage   string // of the spec; "" without stages. A stage's model is exported.
+	Stage   string // a stage of the spec, or "" without stages; a stage's model is exported
 	Groups  []*plan.Group
 	Cost    Cost
 	Version string

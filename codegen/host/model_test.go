@@ -33,7 +33,7 @@ func model(t *testing.T, spec *check.Spec) string {
 	return strings.Join(strings.Fields(string(text)), " ")
 }
 
-// TestParamConsts gives parameters constants of their own, whatever their names.
+// TestParamConsts wants a constant for each parameter, even if Go names collide.
 func TestParamConsts(t *testing.T) {
 	g := &plan.Group{Name: "decoder"}
 	for _, name := range []string{"self.b.w1", "self.b.w_1", "self.b_w.1", "self.b.w__1", "self.b.w2", "self.b.w_1.2"} {
@@ -70,7 +70,7 @@ func TestModelHasReach(t *testing.T) {
 	}
 }
 
-// TestModelHasAxes prints what the sweep sets that a program is one training of.
+// TestModelHasAxes prints the settings of a program that is one training of a sweep.
 func TestModelHasAxes(t *testing.T) {
 	text := model(t, resolve(t, "task successor {}\nsweep { train.seed = [1, 2] }"))
 	if !strings.Contains(text, `[]string{"train.seed"}`) {

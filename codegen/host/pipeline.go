@@ -12,8 +12,8 @@ import (
 	"github.com/arithlang/mlc/compiler/check"
 )
 
-// Package is the name of the package and the folder of a stage: its own, where Go
-// has no other use for it.
+// Package returns the name of a stage's package and folder. It is the stage's name, unless Go
+// reserves the name.
 func Package(stage string) string {
 	taken := token.IsKeyword(stage) || strings.HasPrefix(stage, "_") || strings.HasSuffix(stage, "_test") ||
 		slices.Contains([]string{"main", "internal", "vendor", "testdata"}, stage)
@@ -23,16 +23,15 @@ func Package(stage string) string {
 	return stage
 }
 
-// A Pipeline is what main.go of a spec with stages describes. Path is the import
-// path of its folder, in which the stages have theirs.
+// A Pipeline describes main.go of a spec with stages. Path is the import path of its folder,
+// which contains the stages' folders.
 type Pipeline struct {
 	Spec    *check.Spec
 	Version string
 	Path    string
 }
 
-// Stages is main.go: the stages in order, each with its model or with what a
-// calibration keeps.
+// Stages is main.go. It lists the stages in order, each with its model or its calibration.
 func Stages(p Pipeline) *gocode.File {
 	f := &gocode.File{Doc: fmt.Sprintf("Command %s does the stages of spec.arith: it trains models, calibrates biases between, and tests the last.", p.Spec.Name)}
 	f.Add(mainFunc(gocode.Runtime.Qual("MainStages"), jen.Op("&").Id("pipeline"), gocode.Stages.Qual("Train")))

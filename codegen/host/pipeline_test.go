@@ -17,8 +17,7 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// TestStatistic prints conditions on lines, with no more digits, parentheses and
-// calls than they need.
+// TestStatistic prints conditions on lines without superfluous digits, parentheses and calls.
 func TestStatistic(t *testing.T) {
 	for keep, want := range map[string]string{
 		"value >= mean + 0.87 * std":                         "mean+0.87*std <= value",
@@ -39,13 +38,13 @@ func TestStatistic(t *testing.T) {
 	}
 }
 
-// float64Text is an expression as it is printed.
+// float64Text returns an expression as printed.
 func float64Text(e *expr.Expr) string {
 	return strings.TrimPrefix(fmt.Sprintf("%#v", jen.Return(gocode.Expr(e, gocode.Float64))), "return ")
 }
 
-// TestStatisticKnowsAllFunctions runs what is printed of every function that a condition may
-// call, and wants what the expression is by definition.
+// TestStatisticKnowsAllFunctions runs the printed code of every function that a condition may
+// call, and compares it with the expression's value.
 func TestStatisticKnowsAllFunctions(t *testing.T) {
 	var program strings.Builder
 	program.WriteString("package main\n\nimport (\n\"fmt\"\n\"math\"\n)\n\nfunc show(x float64) { fmt.Println(math.Float64bits(x)) }\n\nfunc main() {\n")
@@ -66,7 +65,7 @@ func TestStatisticKnowsAllFunctions(t *testing.T) {
 			args = "value, mean, std"
 		}
 		spec := resolve(t, "task successor {}\nstage a {}\nstage b {\n from = a\n self.keep = "+w.Name+"("+args+") > mean\n}\nstage c { model.decoder.self.bias = b.self }")
-		e := spec.Stages[1].Calibration.Self.Keep.Args[1] // of mean < e
+		e := spec.Stages[1].Calibration.Self.Keep.Args[1] // the right side of mean < e
 		for _, line := range lines {
 			env := expr.Bindings{}
 			for i, name := range []string{"value", "std", "mean"} {
@@ -119,8 +118,7 @@ func TestPackage(t *testing.T) {
 	}
 }
 
-// TestPairedLines wants the program to extend lines as the compiler reads them: those
-// of two operands of one width, and no others, from the end of their operand.
+// TestPairedLines wants Paired to be printed for paired lines only.
 func TestPairedLines(t *testing.T) {
 	keep := expr.New(expr.Lt, expr.NewVar("mean", expr.F32), expr.NewVar("value", expr.F32))
 	for _, paired := range []bool{false, true} {

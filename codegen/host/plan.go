@@ -47,8 +47,8 @@ func env() jen.Code { return jen.Id("e").Op("*").Add(ofDevice("Env")) }
 
 func ofEnv(field string) *jen.Statement { return jen.Id("e").Dot(field) }
 
-// constants prints the numbers of kernels, and where each parameter lies within an
-// instance of its group.
+// constants prints the indices of kernels, and the offset of each parameter within an instance
+// of its group.
 func (f planner) constants(p *lower.Program) {
 	var kernels, offsets []jen.Code
 	for i, k := range p.Kernels {
@@ -229,8 +229,8 @@ func describe(b *lower.Buffer) string {
 	return b.Type.String()
 }
 
-// elements is the size of a tensor in memory, with C rows where the shape has T. Packed rows
-// count as env's Rows.
+// elements returns the number of elements of a tensor in memory, with C rows where the shape
+// has T. Packed rows count as env's Rows.
 func elements(shape []ir.Dim, packed bool) jen.Code {
 	var factors []jen.Code
 	if packed && lower.Rows(shape) {
@@ -400,8 +400,8 @@ func weightName(a lower.Arg) string {
 	return name
 }
 
-// argument is the place of a launch's buffer: in the parameters of the layer, in the program's
-// memory, or, for a program of the optimizer, from element P of an arena on.
+// argument returns the place of a launch's buffer: in the parameters of the layer or in the
+// program's memory. For a program of the optimizer, it is an arena from element P on.
 func argument(a lower.Arg) jen.Code {
 	switch a.Space {
 	case lower.InParams, lower.InGrads:

@@ -10,23 +10,23 @@ import (
 	"github.com/arithlang/mlc/compiler/plan"
 )
 
-// The names of the files of what a program embeds beside its spec: what biases read of
-// tables, and the problems that a task reads.
+// The names of the files that a program embeds in addition to its spec: the tables of biases,
+// and the problems of a task.
 const (
 	TableFile   = "tables.bin"
 	ProblemFile = "problems.txt"
 	TestFile    = "tests.txt"
 )
 
-// DataFiles are those files that a spec needs, by name: the header, by which they are
-// known for generated, then the elements of each table as float32, little endian, or the
-// problems.
+// DataFiles returns the embedded files that a spec needs, by name. A file starts with the
+// header that marks it as generated. Then come the elements of each table as little-endian
+// float32, or the problems.
 func DataFiles(spec *check.Spec, header string) map[string][]byte {
 	files := map[string][]byte{}
 	if params := tableParams(spec); len(params) > 0 {
 		data := []byte(header)
 		for _, param := range params {
-			data, _ = binary.Append(data, binary.LittleEndian, param.Values) // of a slice of float32 it cannot fail
+			data, _ = binary.Append(data, binary.LittleEndian, param.Values) // cannot fail for []float32
 		}
 		files[TableFile] = data
 	}
@@ -38,7 +38,7 @@ func DataFiles(spec *check.Spec, header string) map[string][]byte {
 	return files
 }
 
-// Given are the elements of each table by the name of the parameter that has them.
+// Given returns the elements of each table by the name of its parameter.
 func Given(spec *check.Spec) map[string][]float32 {
 	given := map[string][]float32{}
 	for _, param := range tableParams(spec) {
@@ -47,7 +47,7 @@ func Given(spec *check.Spec) map[string][]float32 {
 	return given
 }
 
-// tableParams are the parameters that a file gives.
+// tableParams returns the parameters whose values a file gives.
 func tableParams(spec *check.Spec) []check.BiasParam {
 	var out []check.BiasParam
 	for _, param := range spec.Given() {
@@ -78,7 +78,7 @@ func (t Trainer) tables(f *gocode.File, fields gocode.Fields) {
 	fields["Given"] = gocode.Slice(gocode.Program.Qual("Table"), tables)
 }
 
-// beforeEnd is the index of a number of bytes before the end of a text.
+// beforeEnd returns an index that is the given number of bytes before the end of a text.
 func beforeEnd(variable string, bytes int) jen.Code {
 	return jen.Len(jen.Id(variable)).Op("-").Lit(bytes)
 }
@@ -103,10 +103,10 @@ func (t Trainer) files(fields gocode.Fields) {
 	fields["Files"] = gocode.Slice(gocode.Program.Qual("File"), files)
 }
 
-// problemsIn is the end of a variable that holds problems.
+// problemsIn returns the end of a variable, which holds the problems.
 func problemsIn(variable, problems string) jen.Code {
 	return jen.Id(variable).Index(beforeEnd(variable, len(problems)), jen.Empty())
 }
 
-// FixedName is the name of a fixed parameter among the parameters of a model.
+// FixedName returns the name of a fixed parameter among the parameters of a model.
 func FixedName(param check.BiasParam) string { return plan.Fixed + "." + param.Name }

@@ -13,8 +13,8 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// TestTaskAgrees holds what the compiler knows of a task to the task itself: the
-// vocabulary and the longest problem of training.
+// TestTaskAgrees compares the compiler's view of a task with the task itself: the vocabulary,
+// and the longest problem of training.
 func TestTaskAgrees(t *testing.T) {
 	const loop = "model.loop { layers = 1 }\n"
 	for _, text := range []string{
@@ -64,7 +64,7 @@ func TestTaskAgrees(t *testing.T) {
 			}
 			tokens, most = max(tokens, b.S), max(most, b.T)
 		}
-		for _, p := range tasks.LongestIn(tasks.Extent()) { // which may be drawn rarely
+		for _, p := range tasks.LongestIn(tasks.Extent()) { // rarely drawn, perhaps
 			if b, err := tasks.Batch([]task.Problem{p}); err != nil {
 				t.Fatalf("%s: %v", text, err)
 			} else if cfg.Below == 0 {
@@ -104,8 +104,8 @@ func resolve(t *testing.T, text string) *check.Spec {
 	return spec
 }
 
-// TestSpecsHaveProblems draws problems of every spec of the project, and tests the
-// longest of them.
+// TestSpecsHaveProblems draws problems of every spec of the project, and tests the longest
+// ones.
 func TestSpecsHaveProblems(t *testing.T) {
 	paths, err := filepath.Glob("../../specs/*/*.arith")
 	if err != nil || len(paths) < 50 {

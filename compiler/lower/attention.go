@@ -5,27 +5,27 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 )
 
-// An attention is what its forward and backward kernels share. There are two
-// lowerings: one for narrow windows, with the queries as lanes, and one for all
-// others, with matrix products over blocks of queries. In both a query's result
-// is the same to the last bit whatever other queries a launch computes.
+// An attention is shared by the forward and backward kernels. There are two lowerings: narrow
+// windows use the queries as lanes, and all others use matrix products over blocks of queries.
+// In both, the bits of a query's result do not depend on the launch's other queries.
 type attention struct {
 	*site
 	window    ir.Window
 	q, k, val string     // buffers, each flat: see place
-	table     string     // buffer of the bias table, if there is one
-	relative  string     // buffer of the relative scores, if there are any, flat
-	distances *expr.Expr // how many there are
+	table     string     // buffer of the bias table, "" without one
+	relative  string     // flat buffer of the relative scores, "" without them
+	distances *expr.Expr // the number of relative scores of a query and head
 	width, dh *expr.Expr
-	largest   string    // buffers of what makes probabilities of the scores of a row,
-	norm      string    // if it is written or read, flat
-	elem      expr.Type // of queries, keys and values, F32 or BF16: factors of products are
+	largest   string    // flat buffers of the statistics that turn a row's scores into probabilities,
+	norm      string    // "" if the kernel neither reads nor writes them
+	elem      expr.Type // F32 or BF16: the type of queries, keys, values and factors of products
 
 	b          *expr.Expr
-	own, keyed example // the rows of example b and its keys, of which a launch has up to rows and keys
+	own, keyed example // the rows and keys of example b, of a launch's at most rows and keys
 }
 
-// newAttention declares the buffers of queries, keys and what makes scores of them.
+// newAttention declares the inputs of the scores: queries, keys, relative scores, bias table,
+// mask and bias.
 func newAttention(e *emitter, v *ir.Value) *attention {
 	q, k, attr := v.Args[0], v.Args[1], v.Attr.Attn
 	a := &attention{window: ir.WindowOf(attr.Mask), elem: q.Type.Elem, q: e.flat(q, "q"), k: e.flat(k, "k")}
@@ -53,8 +53,8 @@ func (e *emitter) flat(v *ir.Value, name string) string {
 	return e.in(v, name, e.elements(v.Type.Shape))
 }
 
-// cells makes the grid: examples, unless they are summed over in each cell, and
-// heads.
+// cells declares the grid: heads and, if examples is set, examples. Otherwise each cell loops
+// over the examples.
 func (a *attention) cells(examples bool) {
 	if examples {
 		a.enter(a.grid("b", ivar("B")))
@@ -62,7 +62,7 @@ func (a *attention) cells(examples bool) {
 	a.h = a.grid("h", a.heads)
 }
 
-// enter goes on with example b.
+// enter starts example b.
 func (a *attention) enter(b *expr.Expr) {
 	rows, keys := a.v.Args[0].Type.Shape[1], a.v.Args[1].Type.Shape[1]
 	a.b, a.own = b, a.example(b, rows)
@@ -80,18 +80,19 @@ func (a *attention) enter(b *expr.Expr) {
 	})
 }
 
-// place names where one head's part of row n of an example begins, so that it is
-// computed once for all that read there.
+// place names the start of one head's part of row n of an example. The name is computed once
+// for all uses.
 func (a *attention) place(name string, of example, n *expr.Expr) *expr.Expr {
 	return a.let(name, add(mul(add(of.first, n), a.width), mul(a.h, a.dh)))
 }
 
-// ofRow is the place that an array of one element a row and head has for row n of an example.
+// ofRow returns the index for row n of an example in an array with one element per row and
+// head.
 func (a *attention) ofRow(n *expr.Expr) *expr.Expr {
 	return add(mul(add(a.own.first, n), a.heads), a.h)
 }
 
-// distance is where the relative scores of row n of an example begin.
+// distance returns the index of the first relative score of row n of an example.
 func (a *attention) distance(n *expr.Expr) *expr.Expr {
 	return mul(a.ofRow(n), a.distances)
 }
@@ -101,7 +102,7 @@ func (a *attention) vector(tile, buf string, place *expr.Expr) string {
 	return a.load(tile, a.elem, buf, exprs{a.dh}, from(place))
 }
 
-// part is the place of one head's part of the rows from a place on.
+// part returns the place of one head's part of consecutive rows.
 func (a *attention) part(place *expr.Expr) place {
 	return func(i exprs) exprs { return exprs{add(add(place, mul(i[0], a.width)), i[1])} }
 }
@@ -116,7 +117,7 @@ func (a *attention) transposed(tile, buf string, place, rows *expr.Expr) string 
 	return a.load(tile, a.elem, buf, exprs{a.dh, rows}, func(i exprs) exprs { return a.part(place)(swapped(i)) })
 }
 
-// widened is an element of a tile of queries, keys or values in F32.
+// widened returns an element of a tile of queries, keys or values in F32.
 func (a *attention) widened(tile string, at ...*expr.Expr) *expr.Expr {
 	x := expr.NewElem(tile, a.elem, at...)
 	if a.elem.Narrow() {
@@ -125,10 +126,10 @@ func (a *attention) widened(tile string, at ...*expr.Expr) *expr.Expr {
 	return x
 }
 
-// scaled is x times the site's scale.
+// scaled returns x times the site's scale.
 func (a *attention) scaled(x *expr.Expr) *expr.Expr { return mul(x, expr.F(a.attr.Scale)) }
 
-// draw fills a tile of n random words from word base of the example on.
+// draw fills a tile with n random words of the example, starting at word base.
 func (a *attention) draw(n, base *expr.Expr) string {
 	words := a.tile("bits", expr.U32, n)
 	example := expr.New(expr.Add, firstExample, expr.New(expr.AsU32, a.b))
@@ -154,32 +155,32 @@ func (e *emitter) addTo(tile string, shape exprs, at place, value func(i exprs) 
 	e.fill(tile, shape, at, func(i exprs) *expr.Expr { return add(elem(tile, at(i)...), value(i)) })
 }
 
-// storeFlat writes a part of the buffer of v, which is flat, and of what the group's
-// members make of each element of v.
+// storeFlat writes a part of the flat buffer of v, and of each group member that is computed
+// from v elementwise.
 func (a *attention) storeFlat(v *ir.Value, name string, shape exprs, at place, value func(i exprs) *expr.Expr) {
 	a.stored(v, value, func(w *ir.Value, value func(i exprs) *expr.Expr) {
 		a.store(w, a.out(w, name, a.elements(w.Type.Shape)), shape, at, value)
 	})
 }
 
-// storeMatrix writes a tile [rows, dh] to one head's part of rows of the buffer of v.
+// storeMatrix writes a tile [rows, dh] to one head's part of rows in the buffer of v.
 func (a *attention) storeMatrix(v *ir.Value, name string, place, rows *expr.Expr, tile string) {
 	a.storeFlat(v, name, exprs{rows, a.dh}, a.part(place), func(i exprs) *expr.Expr { return elem(tile, i...) })
 }
 
-// softmaxScale is the factor that turns the exponentials of a row, which sum to
-// total, into probabilities: 0 where no key is open.
+// softmaxScale returns the factor from a row's exponentials, whose sum is total, to
+// probabilities: 0 if no key is open.
 func softmaxScale(total *expr.Expr) *expr.Expr {
 	return where(lt(expr.F(0), total), div(expr.F(1), total), expr.F(0))
 }
 
-// probability is that of a score, from what the attention has left of its row.
+// probability returns the probability of a score from the statistics of its row.
 func probability(score, largest, norm *expr.Expr) *expr.Expr {
 	return mul(expr.New(expr.Exp, sub(score, largest)), norm)
 }
 
-// statistic declares the buffer of a result that is one number a row and head, if it is asked
-// for.
+// statistic declares the buffer of a result with one number per row and head, if the group has
+// that result.
 func (a *attention) statistic(name string) string {
 	v := a.results()[name]
 	if v == nil {
@@ -193,17 +194,17 @@ func (a *attention) left(name, statistic string, n *expr.Expr) *expr.Expr {
 	return a.element(name, expr.F32, statistic, a.ofRow(n))
 }
 
-// leave writes one.
+// leave stores a statistic of row n of an example.
 func (a *attention) leave(statistic string, n, value *expr.Expr) {
 	if statistic != "" {
 		a.set(statistic, value, a.ofRow(n))
 	}
 }
 
-// lowerAttention computes softmax(scale q·k + bias) v over the open keys of each
-// query; a query without open keys gives zeros. Where there is a gradient, it leaves largest
-// score and norm of each row for it, which makes probabilities of scores again without a
-// sum. Their one logarithm would be half of that, and take a logarithm a row.
+// lowerAttention computes softmax(scale q·k + bias) v over the open keys of each query. A query
+// without open keys gives zeros. For the gradient, it stores the largest score and the norm of
+// each row: the gradient then recomputes probabilities without a sum. Their one logarithm would
+// take half the memory, and cost a logarithm per row.
 func lowerAttention(e *emitter, v *ir.Value) {
 	a := newAttention(e, v)
 	a.val = e.flat(a.v.Args[2], "v")
@@ -217,8 +218,8 @@ func lowerAttention(e *emitter, v *ir.Value) {
 	d.forward(a.grid("m", ceilDiv(a.rows, blockRows)))
 }
 
-// lowerAttentionWeights stores the probabilities or the scores of all cells, in
-// blocks of queries. Closed cells have a result too, so that no key is left out.
+// lowerAttentionWeights stores the probabilities or the scores of all cells, in blocks of
+// queries. Closed cells have results too, so all keys are computed.
 func lowerAttentionWeights(e *emitter, v *ir.Value) {
 	a := newAttention(e, v)
 	a.window = ir.Window{}

@@ -10,17 +10,17 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// blockRows is how many queries a dense attention takes at once. Results do not
-// depend on it.
+// blockRows is the number of queries in a block of a dense attention. Results do not depend on
+// it.
 const blockRows = 32
 
-// A dense attention takes the queries in blocks: scores and sums over keys are
-// matrix products, of the keys that the mask can leave open to the block.
+// A dense attention processes the queries in blocks. Scores and sums over keys are matrix
+// products, over the keys that the mask can leave open to the block.
 type dense struct {
 	*attention
 	first, height *expr.Expr // the block's queries
 	lo, count     *expr.Expr // the block's keys
-	queries, open *expr.Expr // their places
+	queries, open *expr.Expr // the places of both
 	weights       string     // tile of scores, then probabilities
 }
 
@@ -54,7 +54,7 @@ func (d *dense) block(m *expr.Expr) {
 // shorter reports whether an example may have fewer rows than a launch's longest.
 func (d *dense) shorter() bool { return !expr.Equal(d.own.rows, d.rows) }
 
-// cell is the query and the key of a cell of the block.
+// cell returns the query and the key of a cell of the block.
 func (d *dense) cell(r, e *expr.Expr) (i, j *expr.Expr) {
 	return add(queryOf(d.first), r), add(d.lo, e)
 }
@@ -64,8 +64,8 @@ func (d *dense) mapCells(tile string, f func(r, e *expr.Expr) *expr.Expr) {
 	d.mapTo(tile, func(i exprs) *expr.Expr { return f(i[0], i[1]) })
 }
 
-// lines puts what a bias reads along lines of cells into tiles with one element a
-// line, made once for the block.
+// lines moves elements that a bias reads along lines of cells into tiles with one element per
+// line, filled once per block.
 func (d *dense) lines(bias *expr.Expr) *expr.Expr {
 	return expr.Rewrite(bias, func(x *expr.Expr) *expr.Expr {
 		last := len(x.Args) - 1
@@ -83,7 +83,7 @@ func (d *dense) lines(bias *expr.Expr) *expr.Expr {
 	})
 }
 
-// line is an element that is the same for all cells with equal j + slope i.
+// line returns an element that is the same for all cells with equal j + slope i.
 func (d *dense) line(x *expr.Expr, slope int64) *expr.Expr {
 	bent := max(slope, -slope)
 	number := func(i, j *expr.Expr) *expr.Expr {
@@ -98,7 +98,7 @@ func (d *dense) line(x *expr.Expr, slope int64) *expr.Expr {
 	}
 	t := d.tile("line", expr.F32, add(d.count, expr.Int(bent*(blockRows-1))))
 	start := d.let(t+"_start", number(lowest, d.lo))
-	// A block without keys has no lines: their numbers might be outside of the parameter.
+	// A block without keys has no lines: their numbers could lie outside the parameter.
 	others := mul(lesser(d.count, expr.Int(1)), mul(expr.Int(bent), sub(d.height, expr.Int(1))))
 	d.fill(t, exprs{add(d.count, others)}, same, func(n exprs) *expr.Expr {
 		return at(x, expr.Int(0), add(start, n[0]))
@@ -106,8 +106,8 @@ func (d *dense) line(x *expr.Expr, slope int64) *expr.Expr {
 	return elem(t, sub(number(ivar("i"), ivar("j")), start))
 }
 
-// products computes the products of queries and keys, and says what the scores made of them
-// are: scale (q·k + relative) + bias, -Inf where a cell is closed.
+// products computes the products of queries and keys. It returns the score as a function of the
+// cell: scale (q·k + relative) + bias, or -Inf if the cell is closed.
 func (d *dense) products() (score func(r, e *expr.Expr) *expr.Expr) {
 	q := d.matrix("qs", d.q, d.queries, d.height)
 	k := d.transposed("ks", d.k, d.open, d.count)
@@ -144,14 +144,14 @@ func (d *dense) products() (score func(r, e *expr.Expr) *expr.Expr) {
 	}
 }
 
-// scores computes them.
+// scores computes the scores of all cells of the block.
 func (d *dense) scores() {
 	score := d.products()
 	d.mapCells(d.weights, score)
 }
 
-// softmax turns row r of the scores into exponentials of what they differ from the largest,
-// and returns that and the factor that makes probabilities of them.
+// softmax replaces each score of row r by exp(score - largest). It returns the largest score
+// and the factor from exponentials to probabilities.
 func (d *dense) softmax(r *expr.Expr) (largest, norm *expr.Expr) {
 	p := func(e *expr.Expr) *expr.Expr { return elem(d.weights, r, e) }
 	largest = d.reduce("largest", expr.Max, d.count, p)
@@ -162,8 +162,8 @@ func (d *dense) softmax(r *expr.Expr) (largest, norm *expr.Expr) {
 	return largest, d.let("norm", softmaxScale(d.reduce("total", expr.Add, d.count, p)))
 }
 
-// words draws the random words of row r: (h T + t) J' + j for query t and key j, with
-// the T and J of AttnAttr.CountedBy.
+// words draws the random words of row r. Query t and key j use word (h T + t) J' + j, with T
+// and J from AttnAttr.CountedBy. J' is J rounded up to whole blocks.
 func (d *dense) words(r *expr.Expr) string {
 	if d.v.Attr.Rate == 0 {
 		return ""
@@ -173,7 +173,7 @@ func (d *dense) words(r *expr.Expr) string {
 	return d.draw(d.count, add(mul(row, ir.WholeBlocks(keys)), d.lo))
 }
 
-// factor is a tile of weights as products take it, rounded if the other factors are.
+// factor returns a tile of weights as a factor of products: rounded if the other factors are.
 func (d *dense) factor(name, tile string) string {
 	if !d.elem.Narrow() {
 		return tile
@@ -237,8 +237,8 @@ func (d *dense) backward(g *attentionGrad) {
 	g.end()
 }
 
-// scoreGrads turns row r of the products into probabilities, and of the gradients of the
-// dropped probabilities into those of the products.
+// scoreGrads turns row r of the products into probabilities, and the row's gradients from
+// dropped probabilities into gradients of the products.
 func (d *dense) scoreGrads(g *attentionGrad, r *expr.Expr, score func(r, e *expr.Expr) *expr.Expr, do, y, ds, dropped string) {
 	p := func(e *expr.Expr) *expr.Expr { return elem(d.weights, r, e) }
 	dp := func(e *expr.Expr) *expr.Expr { return elem(ds, r, e) }
@@ -266,18 +266,18 @@ func (d *dense) scoreGrads(g *attentionGrad, r *expr.Expr, score func(r, e *expr
 	}
 }
 
-// relativeGrad stores the gradients of the relative scores of row r, those of its
-// products being in ds: of the two at the ends the sums over all keys so far away,
-// of each other one that of its key, if it is among the block's.
+// relativeGrad stores the gradients of the relative scores of row r. ds holds the gradients of
+// the products. Each end distance sums all keys that are so far away. Every other distance has
+// one key, or none in the block.
 func (d *dense) relativeGrad(g *attentionGrad, r *expr.Expr, ds string) {
 	most := num(2 * d.attr.Relative)
 	i, _ := d.cell(r, expr.Int(0))
 	t := d.tile("apart", expr.F32, d.attention.distances)
 	d.zero(t)
-	lead := d.let("lead", sub(add(d.lo, num(d.attr.Relative)), i)) // of the first key, before it is clipped
+	lead := d.let("lead", sub(add(d.lo, num(d.attr.Relative)), i)) // the distance of the first key, before clipping
 	near := d.let("near", lesser(greater(lead, expr.Int(1)), most))
 	far := d.let("far", lesser(add(lead, d.count), most))
-	d.when(lt(near, far), func() { // else near may lie behind the tile
+	d.when(lt(near, far), func() { // otherwise near may exceed the tile
 		d.fill(t, exprs{greater(sub(far, near), expr.Int(0))}, from(near), func(n exprs) *expr.Expr {
 			return elem(ds, r, sub(add(near, n[0]), lead))
 		})

@@ -5,29 +5,29 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 )
 
-// An attentionGrad has the buffers and tiles of the gradients.
+// An attentionGrad has the buffers and tiles for the gradients of an attention.
 type attentionGrad struct {
 	*attention
 	result map[string]*ir.Value
 	dout   string
-	y      string // of BF16: the attention's result, as products after it take it
-	dk, dv string // tiles [J, dh] of this example, "" where not a result
-	dtable string // tile [T, J] of the table's gradient, "" where not a result
+	y      string // BF16 only: the attention's result, rounded as later products read it
+	dk, dv string // tiles [J, dh] of this example, "" if not a result
+	dtable string // tile [T, J] of the table's gradient, "" if not a result
 }
 
-// lowerAttentionGrad computes all gradients of one head of one example in each
-// cell. With s the scores, m the largest of a query's, n the norm of their exponentials, r the
-// dropout factor (0 or 1/(1-rate)), y the output row of a query and g its gradient:
+// lowerAttentionGrad computes all gradients of one head of one example in each cell. A query
+// has scores s, their largest m and the norm n of their exponentials. It has a dropout factor r
+// (0 or 1/(1-rate)), the output row y, and the gradient g of y.
 //
 //	p_j = n exp(s_j - m)   dp_j = r_j g·v_j   delta = sum_j p_j dp_j = g·y   ds_j = p_j (dp_j - delta)
 //	dq = scale sum_j ds_j k_j   dk_j += scale ds_j q   dv_j += r_j p_j g
 //
-// Delta is the sum in F32, which leaves exactly 0 of the one term of a query that sees one
-// key, and the product where factors are rounded: it needs no pass over the keys.
-// The gradient of a relative score is the sum of scale ds_j over its keys.
-// The gradient of a bias table is the sum of ds_j over the examples: then a cell
-// is one head, which takes the examples in turn, and goes on with the sum that launches
-// before it have left. Gradients of parameters are made from those of tables.
+// In F32, delta is the sum: then ds is exactly 0 for a query with one key. With rounded
+// factors, delta is the product g·y, which needs no pass over the keys. The gradient of a
+// relative score is the sum of scale ds_j over its keys. The gradient of a bias table is the
+// sum of ds_j over the examples. Then a cell is one head: it loops over the examples and
+// continues the sum that earlier launches left. The gradients of parameters are computed from
+// the gradients of tables.
 func lowerAttentionGrad(e *emitter, v *ir.Value) {
 	g := &attentionGrad{attention: newAttention(e, v), result: e.results()}
 	g.val, g.dout = e.flat(v.Args[2], "v"), e.flat(v.Args[3], "dout")
@@ -63,7 +63,8 @@ func lowerAttentionGrad(e *emitter, v *ir.Value) {
 	e.copyOut(g.dtable, buf, g.ofHead)
 }
 
-// results are the group's anchors, which are gradients, by what they are of.
+// results maps the name of each gradient's input to the group's anchor that computes the
+// gradient.
 func (e *emitter) results() map[string]*ir.Value {
 	all := map[string]*ir.Value{}
 	for _, a := range e.group.Anchors {
@@ -85,7 +86,7 @@ func (g *attentionGrad) begin() {
 	g.dk, g.dv = sums("k"), sums("v")
 }
 
-// end stores them.
+// end stores the sums that begin has zeroed.
 func (g *attentionGrad) end() {
 	for _, sum := range []struct{ result, tile string }{{"k", g.dk}, {"v", g.dv}} {
 		if sum.tile != "" {
@@ -95,7 +96,7 @@ func (g *attentionGrad) end() {
 	}
 }
 
-// storeDistances writes the gradients of the relative scores of row n of an example.
+// storeDistances writes the gradients for the relative scores of row n in an example.
 func (g *attentionGrad) storeDistances(n *expr.Expr, tile string) {
 	place := from(g.let("drow", g.distance(n)))
 	g.storeFlat(g.result["relative"], "drelative", exprs{g.distances}, place, func(i exprs) *expr.Expr { return elem(tile, i...) })

@@ -9,14 +9,13 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// A narrow attention is one whose window has few keys: key n of query t is
-// lo(t) + n, which is read at the nearest key that exists. Tiles are [W, T], so
-// that queries are lanes and the keys of a window are unrolled.
+// A narrow attention has a window of few keys. Key n of query t is lo(t) + n, clipped to the
+// keys that exist. Tiles are [W, T]: queries are lanes, and the keys of a window are unrolled.
 type narrow struct {
 	*attention
 	lo      *expr.Expr // over i
 	width   int
-	open    *expr.Expr // over i and j: what the mask asks besides the window
+	open    *expr.Expr // over i and j: the mask's condition besides the window
 	weights string     // tile of scores, then probabilities
 }
 
@@ -32,7 +31,7 @@ func (a *narrow) columns(name string) string {
 	return a.tile(name, expr.F32, num(a.width), a.own.rows)
 }
 
-// each runs f for the keys of a window.
+// each runs f for each key of a window.
 func (a *narrow) each(f func(n *expr.Expr)) {
 	for n := range a.width {
 		f(num(n))
@@ -46,7 +45,7 @@ func (a *narrow) mapKeys(tile string, f func(n, t *expr.Expr) *expr.Expr) {
 	})
 }
 
-// fold combines a term for each key, in their order.
+// fold combines one term per key, in order.
 func (a *narrow) fold(op expr.Op, f func(n *expr.Expr) *expr.Expr) *expr.Expr {
 	var x *expr.Expr
 	a.each(func(n *expr.Expr) {
@@ -59,7 +58,7 @@ func (a *narrow) fold(op expr.Op, f func(n *expr.Expr) *expr.Expr) *expr.Expr {
 	return x
 }
 
-// key is where query t reads key n, and the condition that it is open.
+// key returns the key that query t reads as key n, and the condition for it to be open.
 func (a *narrow) key(t, n *expr.Expr) (j, open *expr.Expr) {
 	i := queryOf(t)
 	free := add(expr.Subst(a.lo, map[string]*expr.Expr{"i": i}), n)
@@ -91,7 +90,7 @@ func (a *narrow) queries(f func(q *query)) {
 	})
 }
 
-// vectors loads a buffer's rows of a query's keys.
+// vectors loads the rows of a buffer at a query's keys.
 func (a *narrow) vectors(name, buf string, q *query) []string {
 	var tiles []string
 	for n, place := range q.places {
@@ -105,7 +104,8 @@ func (a *narrow) product(name string, x, y string) *expr.Expr {
 	return a.reduce(name, expr.Add, a.dh, func(e *expr.Expr) *expr.Expr { return mul(a.widened(x, e), a.widened(y, e)) })
 }
 
-// factor is a tile [W, T] as products with vectors take it, rounded if these are.
+// factor returns a tile [W, T] as a factor of products with vectors: rounded if the vectors
+// are.
 func (a *narrow) factor(name, tile string) string {
 	if !a.elem.Narrow() {
 		return tile
@@ -115,7 +115,8 @@ func (a *narrow) factor(name, tile string) string {
 	return r
 }
 
-// scores puts the products of a query with its keys into the weights.
+// scores stores the scores of a query in the tile of weights: the scaled products with its
+// keys, plus relative scores and the bias table. biased adds the rest.
 func (a *narrow) scores(q *query) {
 	query := a.vector("qt", a.q, q.place)
 	for n, key := range a.vectors("k", a.k, q) {
@@ -132,7 +133,7 @@ func (a *narrow) scores(q *query) {
 	}
 }
 
-// biased is the score of key n of query t with its bias, -Inf where it is closed.
+// biased returns the score of key n of query t with its bias, or -Inf if the key is closed.
 func (a *narrow) biased(n, t *expr.Expr) *expr.Expr {
 	j, open := a.key(t, n)
 	s := elem(a.weights, n, t)
@@ -142,8 +143,8 @@ func (a *narrow) biased(n, t *expr.Expr) *expr.Expr {
 	return where(open, s, expr.F(math.Inf(-1)))
 }
 
-// softmax turns scores into exponentials and returns the tile of the factors that make
-// probabilities of them.
+// softmax turns scores into exponentials and returns the tile of factors from exponentials to
+// probabilities.
 func (a *narrow) softmax() (norm string) {
 	p, minusInf := a.weights, expr.F(math.Inf(-1))
 	a.mapKeys(p, a.biased)
@@ -196,8 +197,8 @@ func (a *narrow) forward() {
 	a.queries(func(q *query) { a.storeWeighted(a.v, "y", p, q, a.vectors("v", a.val, q)) })
 }
 
-// storeWeighted stores the sum of vectors by the weights of a query. Adding 0 makes a
-// sum of zeros +0, whatever the signs of the closed keys' products.
+// storeWeighted stores the sum of vectors by the weights of a query. Adding 0 makes a sum of
+// zeros +0 for any signs of the closed keys' products.
 func (a *narrow) storeWeighted(v *ir.Value, name, weights string, q *query, vectors []string) {
 	a.storeFlat(v, name, exprs{a.dh}, from(q.place), func(i exprs) *expr.Expr {
 		sum := a.fold(expr.Add, func(n *expr.Expr) *expr.Expr { return mul(elem(weights, n, q.t), a.widened(vectors[n.I], i[0])) })
@@ -205,8 +206,8 @@ func (a *narrow) storeWeighted(v *ir.Value, name, weights string, q *query, vect
 	})
 }
 
-// backward computes the gradients of one head of one example; dk and dv are sums
-// in ascending order of the queries.
+// backward computes the gradients of one head of one example. dk and dv are sums in ascending
+// order of the queries.
 func (a *narrow) backward(g *attentionGrad) {
 	dp := a.columns("ds")
 	column := func(name string) string { return a.tile(name, expr.F32, a.own.rows) }
@@ -242,8 +243,8 @@ func (a *narrow) backward(g *attentionGrad) {
 	g.end()
 }
 
-// scoreGrads turns the gradients of the dropped probabilities into those of the
-// products q·k, and returns the tile of the dropped probabilities.
+// scoreGrads replaces the gradients of dropped probabilities by the gradients of the products
+// q·k. It returns the tile of dropped probabilities.
 func (a *narrow) scoreGrads(dp, delta, largest, norm, dtable string) string {
 	p := a.weights
 	a.mapKeys(p, func(n, t *expr.Expr) *expr.Expr {
@@ -288,8 +289,8 @@ func (a *narrow) spread(sum, weights string, q *query, buf string) {
 	}
 }
 
-// relativeGrad stores the gradients of a query's relative scores: each the sum of
-// those of its keys' products.
+// relativeGrad stores the gradients of a query's relative scores. Each gradient is the sum over
+// the keys at its distance.
 func (a *narrow) relativeGrad(g *attentionGrad, q *query, ds string) {
 	t := a.tile("apart", expr.F32, a.distances)
 	a.zero(t)

@@ -77,8 +77,8 @@ func TestAttentionKernels(t *testing.T) {
 	}
 }
 
-// network is a bias with parameters of all kinds: a layer of two units of a distance
-// on a learned scale, and a table of distances, added to another bias.
+// network returns a bias with all kinds of parameters. A layer of two units reads a distance on
+// a learned scale, and a table of distances is added to another bias.
 func network(t *testing.T, bias string) (*expr.Expr, []check.BiasParam) {
 	text := "w2[h, 0] * max(w1[0] * log(1.0 + abs(c[] * f32(i - j))), 0.0) + " +
 		"w2[h, 1] * max(w1[1] * log(1.0 + abs(c[] * f32(i - j))) / (1.0 + f32(i)), 0.0) + far[h, max(min(i - j, 2), -2) + 2]"

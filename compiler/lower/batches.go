@@ -11,37 +11,37 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// Batches says how a batch of examples is cut. A chunk is what one worker
-// computes: micro-batches one after another, which add to the same gradients.
-// The order of sums, and so the result, hangs on the chunk, and on the micro-batch
-// unless the program says AnyLaunch; they depend on the spec alone, not on the machine.
+// Batches says how a batch of examples is split. A chunk is the work of one worker: consecutive
+// micro-batches that add to the same gradients. The order of sums, and so the result, depends
+// on the chunk. It also depends on the micro-batch unless the program says AnyLaunch. Both
+// depend only on the spec, not on the machine.
 type Batches struct {
-	Micro int // examples a launch
-	Chunk int // examples a worker takes at a time, a multiple of Micro
-	Group int // examples that share draws, a multiple of Micro; 0: none do
+	Micro int // examples per launch
+	Chunk int // examples per worker at a time, a multiple of Micro
+	Group int // examples that share draws, a multiple of Micro; 0: no examples do
 }
 
 const (
-	// cacheBytes is what one launch should touch: about half of the second-level
-	// cache of a current core, so that what a kernel leaves is there for the next.
+	// cacheBytes limits the memory that one launch touches, to about half of the second-level
+	// cache of a current core. So a kernel's results are still cached for the next kernel.
 	cacheBytes = 1 << 20
-	// launchRows is how many target rows a launch has at least: with fewer, what a
-	// matrix product does once a launch shows.
+	// launchRows is the least number of target rows of a launch. With fewer, the fixed cost of
+	// a matrix product per launch shows.
 	launchRows = 96
-	// tableExamples is how many examples share a bias table, which is made or read once
-	// a launch, as its gradient is.
+	// tableExamples is the number of examples that share a bias table: a launch computes or
+	// reads the table, and its gradient, once.
 	tableExamples = 8
-	// chunkRows is how many target rows make it cheap to clear the gradients of a
+	// chunkRows is the number of target rows that makes it cheap to clear the gradients of a
 	// chunk and to add them to the sum.
 	chunkRows = 1000
-	// Where the spec leaves it open, a batch has minChunks to maxChunks chunks, a power of
-	// two: enough for the cores of a small machine, in equal shares, and few enough for
-	// the sum.
+	// If the spec leaves it open, the number of chunks of a batch is a power of two from
+	// minChunks to maxChunks. It is enough for equal shares on a small machine's cores, and
+	// small enough for the sum of gradients.
 	minChunks, maxChunks = 4, 16
 )
 
-// Cut chooses the batches of the entry that trains. want is what the spec settles: Group;
-// Chunk, and Micro, which divides it, or 0 where it leaves the choice. source and target
+// Cut chooses the batches of the training entry. want has the sizes that the spec sets: Group,
+// Chunk and Micro, which divides Chunk. A Chunk or Micro of 0 is chosen here. source and target
 // are the trained lengths.
 func Cut(e *Entry, batch int, want Batches, source, target int) (Batches, error) {
 	chunk, micro := cmp.Or(want.Chunk, chunkOf(batch, target)), want.Micro
@@ -61,7 +61,8 @@ func Cut(e *Entry, batch int, want Batches, source, target int) (Batches, error)
 	return Batches{micro, ceil(chunk, micro) * micro, want.Group}, nil
 }
 
-// chunkOf is the compiler's chunk for batches of so many examples of so many target rows.
+// chunkOf returns the default chunk for a batch of examples with the given number of target
+// rows.
 func chunkOf(batch, target int) int {
 	chunks := maxChunks
 	for chunks > minChunks && batch*target < chunks*chunkRows {
@@ -70,12 +71,13 @@ func chunkOf(batch, target int) int {
 	return ceil(batch, chunks)
 }
 
-// whole is what launches divide: a group, so that all examples of a launch share their
-// draws, and a chunk that the spec settles. 0: there is neither.
+// whole returns the size that launches divide. All examples of a launch then share their draws,
+// and launches end where chunks set by the spec end. It returns 0 if neither Group nor Chunk is
+// set.
 func (w Batches) whole() int { return config.MostLaunch(w.Chunk, w.Group) }
 
-// Geometry is that of launches of a batch, of examples of so many rows, on a machine with
-// memory for all chunks. With anyLaunch they may be larger than Micro.
+// Geometry returns the geometry of a batch's launches for examples of the given number of rows,
+// on a machine with memory for all chunks. With anyLaunch, launches may be larger than Micro.
 func (w Batches) Geometry(batch, rows int, anyLaunch bool) kernel.Geometry {
 	examples := w.Micro
 	if anyLaunch {
@@ -84,7 +86,7 @@ func (w Batches) Geometry(batch, rows int, anyLaunch bool) kernel.Geometry {
 	return kernel.Geometry{Rows: min(examples, batch) * rows, Replicas: ceil(batch, w.Chunk)}
 }
 
-// fit is the largest launch of at most n examples that divides the whole.
+// fit returns the largest launch of at most n examples that divides the whole.
 func (w Batches) fit(n int) int {
 	for w.whole()%n != 0 {
 		n--
@@ -92,8 +94,8 @@ func (w Batches) fit(n int) int {
 	return n
 }
 
-// above is the next larger launch to be tried: the next divisor of the whole or, without
-// one, twice the size.
+// above returns the next larger launch to try: the next divisor of the whole or, without a
+// whole, twice the size.
 func (w Batches) above(micro int) int {
 	whole := w.whole()
 	if whole == 0 {
@@ -114,7 +116,7 @@ func tables(e *Entry) bool {
 	})
 }
 
-// widest is the most bytes of buffers that a launch touches.
+// widest returns the most bytes of buffers that a launch touches. Kept buffers do not count.
 func widest(e *Entry, dims map[string]int) (int, error) {
 	most := 0
 	for _, s := range e.Steps {

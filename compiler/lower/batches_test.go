@@ -7,8 +7,8 @@ import (
 	"github.com/arithlang/mlc/compiler/lower"
 )
 
-// TestCut wants micro-batches that fit a cache, whole ones in a chunk, and some
-// chunks for several cores.
+// TestCut wants micro-batches that fit a cache and divide a chunk, and chunks for several
+// cores.
 func TestCut(t *testing.T) {
 	plain, biased := build(t, variants[0]).Entry("gradients"), build(t, variants[3]).Entry("gradients")
 	for _, c := range []struct {
@@ -46,7 +46,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestGeometry has launches of all chunks, each as large as draws and the program allow.
+// TestGeometry wants launches of all chunks, as large as draws and the program allow.
 func TestGeometry(t *testing.T) {
 	for _, c := range []struct {
 		batches     lower.Batches

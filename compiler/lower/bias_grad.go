@@ -8,31 +8,31 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// sumRows is how many rows of a bias table have one sum for the gradient of a parameter
-// element. The order of sums depends on it.
+// sumRows is the number of rows of a bias table that are summed together for the gradient of a
+// parameter element. The order of sums depends on it.
 const sumRows = 16
 
-// paramGrads are the gradients of a site's learned parameters, the part of one head.
+// A paramGrads holds the gradients of a site's learned parameters for one head.
 //
-// The cells of a block of rows, of the keys that the mask's window leaves open to any of
-// them, are one axis, cell. What differs between cells is in tiles over that axis, 0 where
-// the mask closes a cell. So is what is costly: what is left has a number wherever its
-// tiles have one.
+// The cells of a block of rows are one axis named cell. They cover the keys that the mask's
+// window leaves open to any of the rows. Tiles over this axis hold costly values and values
+// that differ between cells, with 0 at closed cells. So the remaining expression is NaN only if
+// a tile is.
 type paramGrads struct {
 	*site
-	sums          map[string]string     // parameter tile -> tile of its gradient
+	sums          map[string]string     // maps a parameter's tile to the tile of its gradient
 	first, height *expr.Expr            // the block's rows
 	lo, count     *expr.Expr            // the block's keys
-	closing       *expr.Expr            // the mask, nil if it leaves all cells open
-	open          *expr.Expr            // 1 where it leaves a cell open, made when it is asked for
-	cells         map[string]string     // what differs between cells -> tile of it
-	holds         map[string]*expr.Expr // tile of cells -> what it holds, over i, j and cell
-	order         []string              // those tiles, each after those that it is made of
+	closing       *expr.Expr            // the mask; nil if all cells are open
+	open          *expr.Expr            // 1 at open cells; computed on first use
+	cells         map[string]string     // maps an expression that differs between cells to its tile
+	holds         map[string]*expr.Expr // maps a tile of cells to its expression over i, j and cell
+	order         []string              // these tiles, each after the tiles that it reads
 }
 
-// sum adds, for every parameter element that the bias reads, ds times the bias's
-// derivative: over all cells as one axis where the element is the same for all of
-// them, else cell by cell. It takes ds by row and key.
+// sum adds ds times the bias's derivative to each parameter element that the bias reads. An
+// element shared by all cells sums over all cells as one axis; any other element is summed cell
+// by cell. ds takes row and key.
 func (g *paramGrads) sum(ds func(t, j *expr.Expr) *expr.Expr) {
 	var whole, single exprs
 	for _, x := range append(expr.Elems(g.bias), expr.Vars(g.bias)...) {
@@ -95,7 +95,7 @@ func (g *paramGrads) wholes(elems exprs, ds func(t, j *expr.Expr) *expr.Expr) {
 	made := g.order
 	slopes := map[string]*expr.Expr{}
 	g.pull(slopes, bias, elem(open, ivar("cell")))
-	for n := len(made) - 1; n >= 0; n-- { // each after all that is made of it
+	for n := len(made) - 1; n >= 0; n-- { // each tile after all tiles that read it
 		if slope := slopes[made[n]]; slope != nil {
 			g.pull(slopes, g.holds[made[n]], g.perCell(slope))
 		}
@@ -111,8 +111,8 @@ func (g *paramGrads) wholes(elems exprs, ds func(t, j *expr.Expr) *expr.Expr) {
 	}
 }
 
-// pull adds to the slopes of what e reads, parameter elements and tiles, those that come
-// from e, whose own is ct.
+// pull adds the contributions of e to the slopes of the parameter elements and tiles that e
+// reads. ct is the slope of e itself.
 func (g *paramGrads) pull(slopes map[string]*expr.Expr, e, ct *expr.Expr) {
 	for _, c := range expr.Pullback(e, ct) {
 		key := c.Leaf.String()
@@ -123,7 +123,7 @@ func (g *paramGrads) pull(slopes map[string]*expr.Expr, e, ct *expr.Expr) {
 			continue
 		}
 		slope := g.spill(c.Value)
-		if g.holds[ct.Name] != nil { // of a branch not taken the derivative need not be a number
+		if g.holds[ct.Name] != nil { // the derivative of a branch not taken may be NaN or infinite
 			slope = where(eq(ct, expr.F(0)), expr.F(0), slope)
 		}
 		if old := slopes[key]; old != nil {
@@ -133,7 +133,7 @@ func (g *paramGrads) pull(slopes map[string]*expr.Expr, e, ct *expr.Expr) {
 	}
 }
 
-// learned reports whether e hangs on a parameter element that is the same for all cells.
+// learned reports whether e depends on a parameter element shared by all cells.
 func (g *paramGrads) learned(e *expr.Expr) bool {
 	for _, x := range append(expr.Elems(e), expr.Vars(e)...) {
 		if inner := g.holds[x.Name]; inner != nil && g.learned(inner) || g.sums[x.Name] != "" && !ir.OverCells(x) {
@@ -143,8 +143,8 @@ func (g *paramGrads) learned(e *expr.Expr) bool {
 	return false
 }
 
-// spill puts parts of x that are costly or differ between the cells by themselves
-// into tiles, so that the rest can run over the axis cell.
+// spill moves parts of x into tiles if they are costly or differ between cells by themselves.
+// The rest can run over the axis cell.
 func (g *paramGrads) spill(x *expr.Expr) *expr.Expr {
 	return expr.Rewrite(x, func(n *expr.Expr) *expr.Expr {
 		costly := n.Op == expr.Div || n.Op.Transcendental()
@@ -160,8 +160,8 @@ func (g *paramGrads) spill(x *expr.Expr) *expr.Expr {
 	})
 }
 
-// perCell computes an expression over i, j and cell at every cell and returns the
-// element of the result at cell.
+// perCell computes an expression over i, j and cell at every cell, and returns the element of
+// the result at cell.
 func (g *paramGrads) perCell(x *expr.Expr) *expr.Expr {
 	if g.holds[x.Name] != nil {
 		return x
@@ -182,8 +182,8 @@ func (g *paramGrads) perCell(x *expr.Expr) *expr.Expr {
 	return elem(g.cells[key], ivar("cell"))
 }
 
-// perRow computes a value of each row, key and cell that is open, 0 where one is closed,
-// and returns its tile.
+// perRow computes a value for every row, key and cell, with 0 at closed cells, and returns its
+// tile.
 func (g *paramGrads) perRow(value func(t, j, cell *expr.Expr) *expr.Expr) string {
 	tile := g.tile("cells", expr.F32, mul(expr.Int(sumRows), g.keys))
 	cell := func(i exprs) exprs { return exprs{add(mul(i[0], g.count), i[1])} }
@@ -194,7 +194,7 @@ func (g *paramGrads) perRow(value func(t, j, cell *expr.Expr) *expr.Expr) string
 	return tile
 }
 
-// guarded is x at cell, 0 where the cell is closed.
+// guarded returns x at cell, or 0 if the cell is closed.
 func (g *paramGrads) guarded(x *expr.Expr) *expr.Expr {
 	if g.closing == nil {
 		return x
@@ -206,6 +206,6 @@ func (g *paramGrads) guarded(x *expr.Expr) *expr.Expr {
 	return where(lt(expr.F(0), g.open), x, expr.F(0))
 }
 
-// size is how many cells the block has, and axis is the axis of them.
+// size is the number of cells of the block, and axis is their axis.
 func (g *paramGrads) size() *expr.Expr  { return mul(g.height, g.count) }
 func (g *paramGrads) axis() kernel.Axis { return kernel.Axis{Var: "cell", Size: g.size()} }

@@ -11,9 +11,8 @@ import (
 	"github.com/arithlang/mlc/compiler/opt"
 )
 
-// TestDecodedRowsAreTheForwardRows computes attention for all queries at once, and
-// for each alone with more keys than there were: the same bits, and the sign of
-// each zero.
+// TestDecodedRowsAreTheForwardRows computes attention for all queries at once, and for each
+// query alone with more keys. The bits must agree, including the sign of zeros.
 func TestDecodedRowsAreTheForwardRows(t *testing.T) {
 	for _, mask := range []string{
 		"j <= i", "j <= i && i - 2 <= j", "j <= i && i - j < 12", "i - 4 <= j && j <= i - 3",
@@ -37,8 +36,8 @@ func TestDecodedRowsAreTheForwardRows(t *testing.T) {
 	}
 }
 
-// attentionKernel is the kernel of an attention with two heads of width 4, relative
-// scores and a bias along diagonals.
+// attentionKernel returns the kernel of an attention with two heads of width 4, relative scores
+// and a bias along diagonals.
 func attentionKernel(t *testing.T, mask string) *kernel.Kernel {
 	t.Helper()
 	f := irtest.Parse(t, fmt.Sprintf("func f\n  v0 = param q input : f32[B, T, 8]\n  v1 = param k input : f32[B, S, 8]\n  v2 = param v input : f32[B, S, 8]\n"+

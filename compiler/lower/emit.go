@@ -15,19 +15,19 @@ import (
 type emitter struct {
 	group   *opt.Group
 	k       *kernel.Kernel
-	body    *[]kernel.Stmt // where statements go
-	tiles   []*kernel.Tile // which finish puts into the body
+	body    *[]kernel.Stmt // the target of emit
+	tiles   []*kernel.Tile // declared tiles, which finish inserts into the body
 	taken   map[string]bool
 	buffers map[*ir.Value]string
-	order   []*ir.Value // the values bound to the kernel's buffers, in order
+	order   []*ir.Value // the values bound to the kernel's buffers, in their order
 	env     *context
-	split   bool  // products are of halved factors
-	err     error // why there is no kernel
+	split   bool  // products use split factors
+	err     error // the reason for having no kernel
 }
 
 // A context says how the values of a function are bound.
 type context struct {
-	accumulate map[*ir.Value]bool      // results that are added to their buffer
+	accumulate map[*ir.Value]bool      // results added to their buffer
 	inPlace    map[*ir.Value]*ir.Value // results that overwrite the buffer of a parameter
 	rows       packing
 }
@@ -56,7 +56,7 @@ func (e *emitter) loop(v string, n *expr.Expr, f func(i *expr.Expr)) {
 	e.emit(&kernel.For{Var: v, Lo: expr.Int(0), Hi: n, Body: e.within(func() { f(ivar(v)) })})
 }
 
-// when emits an If, unless there is no condition.
+// when emits an If, or only the body if cond is nil.
 func (e *emitter) when(cond *expr.Expr, f func()) {
 	if cond == nil {
 		f()
@@ -87,8 +87,8 @@ func (e *emitter) grid(v string, n *expr.Expr) *expr.Expr {
 	return ivar(v)
 }
 
-// over says which axes the kernel's operation has, by the words for them, as long as
-// there are sizes.
+// over sets the axes of the kernel's operation. Each size takes the next of names, which are
+// separated by spaces.
 func (e *emitter) over(names string, sizes ...*expr.Expr) {
 	e.k.Op.Axes = nil
 	for i, name := range strings.Fields(names)[:len(sizes)] {
@@ -96,8 +96,8 @@ func (e *emitter) over(names string, sizes ...*expr.Expr) {
 	}
 }
 
-// tile declares a tile, or a variable where it has no shape, and returns its name,
-// which ends in a number when taken.
+// tile declares a tile, or a variable if there is no shape. It returns the name, with a number
+// at the end if the name was taken.
 func (e *emitter) tile(name string, t expr.Type, shape ...*expr.Expr) string {
 	name = e.fresh(name)
 	if len(shape) == 0 {
@@ -117,7 +117,7 @@ func (e *emitter) fresh(name string) string {
 	return free
 }
 
-// made finds a tile; a variable is none.
+// made finds a tile by name. It returns nil for a variable.
 func (e *emitter) made(tile string) *kernel.Tile {
 	for _, t := range e.tiles {
 		if t.Name == tile {
@@ -127,7 +127,7 @@ func (e *emitter) made(tile string) *kernel.Tile {
 	return nil
 }
 
-// shape is the extents of a tile; a variable has none.
+// shape returns the extents of a tile, or nil for a variable.
 func (e *emitter) shape(tile string) exprs {
 	if t := e.made(tile); t != nil {
 		return t.Shape
@@ -135,12 +135,12 @@ func (e *emitter) shape(tile string) exprs {
 	return nil
 }
 
-// factor is an element of a tile as a product takes it.
+// factor returns an element of a tile as a factor of a product.
 func (e *emitter) factor(tile string, idx ...*expr.Expr) *expr.Expr {
 	return expr.NewElem(tile, e.made(tile).Type, idx...)
 }
 
-// in declares the buffer of an input with the given view of its shape.
+// in declares the buffer of an input, viewed with the given shape.
 func (e *emitter) in(v *ir.Value, name string, shape ...*expr.Expr) string {
 	return e.buffer(v, name, kernel.In, shape)
 }
@@ -154,7 +154,7 @@ func (e *emitter) out(v *ir.Value, name string, shape ...*expr.Expr) string {
 	return e.buffer(v, name, mode, shape)
 }
 
-// holder is the value whose buffer holds v.
+// holder returns the value whose buffer holds v.
 func (e *emitter) holder(v *ir.Value) *ir.Value {
 	if p, ok := e.env.inPlace[v]; ok {
 		return p
@@ -182,22 +182,22 @@ func (e *emitter) buffer(v *ir.Value, name string, mode kernel.Mode, shape exprs
 // exprs is an index, or a shape.
 type exprs = []*expr.Expr
 
-// A place gives the index in a buffer of an element of a tile.
+// A place maps the index of a tile's element to its index in a buffer.
 type place func(i exprs) exprs
 
-// same is the place of a tile that is as large as the buffer.
+// same is the place of a tile as large as the buffer.
 func same(i exprs) exprs { return i }
 
 // swapped is the place of a transposed tile.
 func swapped(i exprs) exprs { return exprs{i[1], i[0]} }
 
-// from is the place of a tile whose rows are those from first on.
+// from returns the place of a tile that starts at the given row of the buffer.
 func from(first *expr.Expr) place {
 	return func(i exprs) exprs { return append(exprs{add(first, i[0])}, i[1:]...) }
 }
 
-// load declares a tile of shape and fills it from a place of a buffer. Without a
-// shape it names one element.
+// load declares a tile of the given shape and fills it from a place of a buffer. Without a
+// shape, it names one element.
 func (e *emitter) load(tile string, t expr.Type, buf string, shape exprs, at place) string {
 	if len(shape) == 0 {
 		tile = e.fresh(tile)
@@ -209,7 +209,7 @@ func (e *emitter) load(tile string, t expr.Type, buf string, shape exprs, at pla
 	return tile
 }
 
-// element names one element of a buffer, if its type is one of scalars.
+// element names one element of a buffer. A narrow element is returned without a name.
 func (e *emitter) element(name string, t expr.Type, buf string, at ...*expr.Expr) *expr.Expr {
 	if t.Narrow() {
 		return expr.NewElem(buf, t, at...)
@@ -217,8 +217,8 @@ func (e *emitter) element(name string, t expr.Type, buf string, at ...*expr.Expr
 	return ref(e.load(name, t, buf, nil, func(exprs) exprs { return at }), t)
 }
 
-// sum makes a tile for a sum that goes to a place of the buffer of v: it begins with
-// what is there if that is added to, and else with 0.
+// sum makes a tile for a sum that is stored at a place of v's buffer. The tile starts with the
+// old content if v accumulates, else with 0.
 func (e *emitter) sum(tile string, v *ir.Value, buf string, shape exprs, at place) string {
 	if e.env.accumulate[v] {
 		return e.load(tile, expr.F32, buf, shape, at)
@@ -228,7 +228,7 @@ func (e *emitter) sum(tile string, v *ir.Value, buf string, shape exprs, at plac
 	return tile
 }
 
-// store sets a place of the buffer of v, or adds to what is there.
+// store sets a place of v's buffer, or adds to its content if v accumulates.
 func (e *emitter) store(v *ir.Value, buf string, shape exprs, at place, value func(i exprs) *expr.Expr) {
 	_, vs := axes(shape)
 	x := value(vs)
@@ -239,8 +239,8 @@ func (e *emitter) store(v *ir.Value, buf string, shape exprs, at place, value fu
 	e.fill(buf, shape, at, func(exprs) *expr.Expr { return x })
 }
 
-// stored runs store for the anchor v and for the members that are made of each of its
-// elements, as far as they are outputs.
+// stored runs store for the anchor v and for the members computed from v elementwise, if they
+// are outputs.
 func (e *emitter) stored(v *ir.Value, value func(i exprs) *expr.Expr, store func(w *ir.Value, value func(i exprs) *expr.Expr)) {
 	if slices.Contains(e.group.Outputs, v) {
 		store(v, value)
@@ -257,7 +257,7 @@ func (e *emitter) copyOut(tile, buf string, at place) {
 	e.fill(buf, e.shape(tile), at, func(i exprs) *expr.Expr { return elem(tile, i...) })
 }
 
-// axes makes one index variable a dimension: the last is e, those before it a1, a2, ….
+// axes makes one index variable per dimension: e for the last, and a1, a2, … for the others.
 func axes(shape exprs) ([]kernel.Axis, exprs) {
 	as, vs := make([]kernel.Axis, len(shape)), make(exprs, len(shape))
 	for i, n := range shape {
@@ -275,7 +275,7 @@ func (e *emitter) mapTo(tile string, f func(i exprs) *expr.Expr) {
 	e.fill(tile, e.shape(tile), same, f)
 }
 
-// fill sets a place of a tile or buffer, of some shape, elementwise.
+// fill sets a place of a tile or buffer elementwise, over the given shape.
 func (e *emitter) fill(name string, shape exprs, at place, f func(i exprs) *expr.Expr) {
 	as, vs := axes(shape)
 	e.setOver(as, name, at(vs), f(vs))
@@ -286,7 +286,7 @@ func (e *emitter) setOver(as []kernel.Axis, name string, at exprs, v *expr.Expr)
 	e.emit(&kernel.Set{Axes: as, Dst: e.ref(name, v.Type, at...), Value: v})
 }
 
-// ref is an element of a buffer or tile, or a variable.
+// ref returns an element of a buffer or tile, or a variable.
 func (e *emitter) ref(name string, t expr.Type, idx ...*expr.Expr) *expr.Expr {
 	if slices.ContainsFunc(e.k.Params, func(p kernel.Param) bool { return p.Name == name }) {
 		return expr.NewElem(name, t, idx...)
@@ -309,12 +309,12 @@ func (e *emitter) random(tile string, base, example *expr.Expr, stream uint32) {
 	e.emit(&kernel.Random{Dst: tile, Size: e.shape(tile)[0], Base: base, Example: example, Stream: stream})
 }
 
-// dot adds the product of tiles a and b to c; of a transposed with transA.
+// dot adds the product of tiles a and b to c. With transA, a is transposed.
 func (e *emitter) dot(c, a, b string, transA bool) {
 	e.dotFrom(expr.Int(0), e.shape(c)[0], c, a, b, transA)
 }
 
-// dotFrom adds a product of so many rows to those of c from a first one on.
+// dotFrom adds a product with the given number of rows to c, starting at row first of c.
 func (e *emitter) dotFrom(first, rows *expr.Expr, c, a, b string, transA bool) {
 	as, vs := axes(exprs{rows, e.shape(c)[1], e.shape(b)[0]})
 	left := e.factor(a, vs[0], vs[2])
@@ -324,8 +324,8 @@ func (e *emitter) dotFrom(first, rows *expr.Expr, c, a, b string, transA bool) {
 	e.emit(&kernel.Dot{Axes: as, Dst: elem(c, add(first, vs[0]), vs[1]), A: left, B: e.factor(b, vs[2], vs[1]), Split: e.split})
 }
 
-// finish puts inputs before outputs, declares the scalars that the kernel uses
-// and returns it.
+// finish sorts inputs before outputs, declares the scalars that the kernel uses, and returns
+// the kernel.
 func (e *emitter) finish() *kernel.Kernel {
 	var params []kernel.Param
 	var order []*ir.Value
@@ -367,7 +367,7 @@ func toF32(a *expr.Expr) *expr.Expr                { return expr.Simplify(expr.N
 func elem(t string, idx ...*expr.Expr) *expr.Expr  { return ref(t, expr.F32, idx...) }
 func ielem(t string, idx ...*expr.Expr) *expr.Expr { return ref(t, expr.I32, idx...) }
 
-// ref is an element of a tile, or a variable where there is no index.
+// ref returns an element of a tile, or a variable if there is no index.
 func ref(name string, t expr.Type, idx ...*expr.Expr) *expr.Expr {
 	if len(idx) == 0 {
 		return expr.NewVar(name, t)
@@ -375,10 +375,10 @@ func ref(name string, t expr.Type, idx ...*expr.Expr) *expr.Expr {
 	return expr.NewElem(name, t, idx...)
 }
 
-// ceilDiv is how many cells of n rows cover a rows.
+// ceilDiv returns the number of cells of n rows that cover a rows.
 func ceilDiv(a *expr.Expr, n int64) *expr.Expr { return div(add(a, expr.Int(n-1)), expr.Int(n)) }
 
-// size is a dimension as an expression.
+// size returns a dimension as an expression.
 func size(d ir.Dim) *expr.Expr {
 	return d.Expr()
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
 )
 
-// TestGemms evaluates what kernels of all specs say that a library can compute in their
-// place, and holds it to what they leave.
+// TestGemms evaluates the products of all specs' kernels that a library can compute instead,
+// and compares them with the kernels' results.
 func TestGemms(t *testing.T) {
 	seen := map[string]int{}
 	for _, k := range append(operations(t), narrowOperations(t)...) {
@@ -44,8 +44,8 @@ func TestGemms(t *testing.T) {
 	}
 }
 
-// holdGemm compares what a kernel leaves with the product in float64: K terms and one more
-// that are added with a rounding each, and a result that may be rounded to BF16.
+// holdGemm compares a kernel's result with the product in float64. The kernel adds K terms and
+// one more with one rounding each, and may round the result to BF16.
 func holdGemm(t *testing.T, k *kernel.Kernel, g kernel.Gemm) {
 	t.Helper()
 	const narrow = 0x1p-8 // half the distance of 1 to the next BF16
@@ -83,7 +83,7 @@ func holdGemm(t *testing.T, k *kernel.Kernel, g kernel.Gemm) {
 	}
 }
 
-// element is one of F32 or BF16.
+// element returns an element in F32 or BF16.
 func element(b kernel.Buffer, i int) float64 {
 	if b.H != nil {
 		return float64(math.Float32frombits(uint32(b.H[i]) << 16))
@@ -91,7 +91,7 @@ func element(b kernel.Buffer, i int) float64 {
 	return float64(b.F[i])
 }
 
-// narrowOperations are the forms of a small model whose products have factors in BF16.
+// narrowOperations returns the forms of a small model whose products have factors in BF16.
 func narrowOperations(t *testing.T) []*kernel.Kernel {
 	t.Helper()
 	p, found, err := compiler.Compile(check.Options{Path: "../../specs/small/looped.arith", Read: os.ReadFile,
@@ -102,7 +102,7 @@ func narrowOperations(t *testing.T) []*kernel.Kernel {
 	return forms(t, []ptxtest.Spec{{Kernels: p.Lowered.Kernels}})
 }
 
-// TestGemmsAreProductsAlone refuses kernels that leave more than a product, or less.
+// TestGemmsAreProductsAlone wants kernels refused that compute more than a product, or less.
 func TestGemmsAreProductsAlone(t *testing.T) {
 	const head = "kernel k matmul\n in x f32[N, 4]\n in w f32[4, 6]\n"
 	for name, text := range map[string]string{

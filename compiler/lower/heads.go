@@ -5,15 +5,15 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 )
 
-// A grouped is a row of heads beside one of groups of so many of them.
+// A grouped is a row of heads in groups. The op has one head per group in its input or output.
 type grouped struct {
 	*emitter
 	row        *expr.Expr
 	groups, dh int
-	group      *expr.Expr // heads of a group
+	group      *expr.Expr // heads per group
 }
 
-// grouped makes the cells, one for each row, of an op on heads and groups of them.
+// grouped declares one cell per row for an op on groups of heads.
 func (e *emitter) grouped(v *ir.Value) *grouped {
 	all, heads, group := e.rowsOf(v.Type.Shape), v.Attr.Attn.Heads, v.Attr.Group
 	groups, width := heads/group, v.Type.Shape[v.Type.Rank()-1].N
@@ -31,12 +31,12 @@ func (g *grouped) head(h *expr.Expr) place {
 	return func(i exprs) exprs { return exprs{g.row, add(mul(h, num(g.dh)), i[0])} }
 }
 
-// rows is the shape of v as rows.
+// rows returns the shape of v as rows.
 func (g *grouped) rows(v *ir.Value) exprs {
 	return exprs{g.rowsOf(v.Type.Shape), size(v.Type.Shape[v.Type.Rank()-1])}
 }
 
-// lowerRepeatHeads writes each head of a row to all that are one with it.
+// lowerRepeatHeads copies each head of a row to all heads of its group.
 func lowerRepeatHeads(e *emitter, v *ir.Value) {
 	g := e.grouped(v)
 	x, elem := v.Args[0], v.Type.Elem

@@ -11,12 +11,12 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// A Machine is the memory on which Run interprets a program: the oracle of what a
-// generated plan computes. Arenas have NumParams elements.
+// A Machine is the memory of an interpreted program. Run is the oracle for generated plans.
+// Arenas have NumParams elements.
 type Machine struct {
 	Params, Grads []float32
-	Rounded       []uint16    // what the optimizer leaves; kernels read Params, rounded
-	States        [][]float32 // the optimizer's
+	Rounded       []uint16    // written by the optimizer; kernels read Params instead, rounded
+	States        [][]float32 // the optimizer's states
 
 	uses    []float32
 	program *Program
@@ -35,17 +35,17 @@ func NewMachine(p *Program) *Machine {
 	return m
 }
 
-// Anew returns a machine with zeroed arenas that shares what this one has compiled: one of
-// both runs at a time.
+// Anew returns a machine with zeroed arenas that shares the compiled kernels of m. Only one of
+// the two may run at a time.
 func (m *Machine) Anew() *Machine {
 	fresh := NewMachine(m.program)
 	fresh.runners = m.runners
 	return fresh
 }
 
-// Prepare allocates the memory of an entry for a launch's shapes; entries that
-// share it keep their contents between launches until it is prepared again. Packed rows
-// are those of examples of one length, T.
+// Prepare allocates the memory of an entry for a launch's shapes. Entries that share it keep
+// their contents between launches until the next Prepare. Packed rows are for examples of one
+// length, T.
 func (m *Machine) Prepare(e *Entry, s kernel.Scalars) {
 	dims := map[string]int{}
 	for name, x := range s {
@@ -76,7 +76,7 @@ func (m *Machine) Prepare(e *Entry, s kernel.Scalars) {
 	}
 }
 
-// Floats and Ints are tensor i of a buffer of a prepared entry.
+// Floats and Ints return tensor i of a buffer of a prepared entry.
 func (m *Machine) Floats(e *Entry, name string, i int) []float32 {
 	return m.buffers[e.Memory.Buffer(name)][i].F
 }
@@ -84,8 +84,8 @@ func (m *Machine) Ints(e *Entry, name string, i int) []int32 {
 	return m.buffers[e.Memory.Buffer(name)][i].I
 }
 
-// Run interprets an entry kernel by kernel. Gradients are those of a chunk of one launch:
-// with what comes before and after it.
+// Run interprets an entry kernel by kernel. For gradients, it also runs Prepare, Finish and the
+// folds, as for a chunk of one launch.
 func (m *Machine) Run(e *Entry, s kernel.Scalars) error {
 	if e.Name != training {
 		return m.steps(e, s)
@@ -146,8 +146,8 @@ func (m *Machine) steps(e *Entry, s kernel.Scalars) error {
 	return nil
 }
 
-// runs is the number of runs of a launch, whose scalars have them by the names of
-// the fields of runtime/device.Env; 0 where the launch does not say.
+// runs returns the number of runs of a launch, or 0 if the scalars lack it. A scalar has the
+// name of its field in runtime/device.Env.
 func runs(r plan.Runs, s kernel.Scalars) int {
 	switch r {
 	case plan.NoGrad:
@@ -187,8 +187,8 @@ func (m *Machine) routine(e *Entry, step Step, s kernel.Scalars, l int) error {
 	return nil
 }
 
-// Buffer is the memory behind an argument in iteration l of a launch; flat arenas
-// begin at element P.
+// Buffer returns the memory of an argument in iteration l of a launch. Flat arenas begin at
+// element P.
 func (m *Machine) Buffer(e *Entry, a Arg, l int, s kernel.Scalars) kernel.Buffer {
 	var arena []float32
 	switch a.Space {
@@ -223,7 +223,7 @@ func (m *Machine) Buffer(e *Entry, a Arg, l int, s kernel.Scalars) kernel.Buffer
 	return kernel.Buffer{F: arena[first:]}
 }
 
-// rounded is a parameter rounded to BF16.
+// rounded returns a parameter rounded to BF16.
 func (a Arg) rounded(values []float32) []uint16 {
 	i := slices.IndexFunc(a.Group.Params, func(p plan.Param) bool { return p.Name == a.Param })
 	out := make([]uint16, a.Group.Params[i].Elems())

@@ -10,26 +10,25 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// MaxTogether is how many launches go together: their buffers are parameters, of which a
-// launch on a GPU may have 4096 bytes.
+// MaxTogether is the most launches that run together. Their buffers are parameters of one
+// launch, and a launch on a GPU may have 4096 bytes of parameters.
 const MaxTogether = 8
 
-// A task is a group that became a kernel: a launch that has no place yet in its routine,
-// nor its temporaries one in memory.
+// A task is a group that became a kernel: a launch without a place in its routine, whose
+// temporaries have no memory yet.
 type task struct {
 	group  *opt.Group
 	kernel *kernel.Kernel
-	values []*ir.Value // of the kernel's buffers, in order
+	values []*ir.Value // bound to the kernel's buffers, in order
 	pos    diag.Pos
 }
 
 // writes reports whether the kernel changes buffer i.
 func (t *task) writes(i int) bool { return t.kernel.Params[i].Mode != kernel.In }
 
-// arrange brings independent tasks of the same kernel beside each other, so that a GPU can
-// make one launch of them. It comes before temporaries get their places: tasks of
-// different values do not wait for each other's memory. The result is in an order in
-// which tasks can run, each set of those that go together where its last task was.
+// arrange makes sets of independent tasks with the same kernel, which a GPU can run as one
+// launch. It runs before temporaries get their places, so tasks do not wait for each other's
+// memory. The sets can run in the order of the result, which follows their last tasks.
 func arrange(tasks []*task, arg map[*ir.Value]Arg) [][]*task {
 	n := len(tasks)
 	a := arranger{after: make([][]int, n), set: make([]int, n), members: make([][]int, n)}
@@ -61,7 +60,7 @@ func arrange(tasks []*task, arg map[*ir.Value]Arg) [][]*task {
 	return sets
 }
 
-// depend reports whether two tasks have to stay in their order: one writes what the other
+// depend reports whether two tasks must stay in order because one writes memory that the other
 // reads or writes.
 func depend(t, o *task, arg map[*ir.Value]Arg) bool {
 	for i, v := range t.values {
@@ -74,8 +73,8 @@ func depend(t, o *task, arg map[*ir.Value]Arg) bool {
 	return false
 }
 
-// overlap reports whether two values may share memory: temporaries have none yet, and
-// share none with others.
+// overlap reports whether two values may share memory. Temporaries have no memory yet, and
+// share it only with themselves.
 func overlap(v, w *ir.Value, arg map[*ir.Value]Arg) bool {
 	a, bound := arg[v]
 	b, also := arg[w]
@@ -85,8 +84,8 @@ func overlap(v, w *ir.Value, arg map[*ir.Value]Arg) bool {
 	return a.overlaps(b)
 }
 
-// overlaps reports whether two arguments of launches in one iteration of a routine may be
-// the same memory.
+// overlaps reports whether two arguments of launches in one iteration of a routine may be the
+// same memory.
 func (a Arg) overlaps(b Arg) bool {
 	if a.Space != b.Space {
 		return false
@@ -110,14 +109,15 @@ func apart(a, b plan.Ref) bool {
 	return a == b && off != 0
 }
 
-// An arranger joins tasks, by number, to sets, by the number of their first task.
+// An arranger joins tasks to sets. Tasks have numbers, and a set has the number of its first
+// task.
 type arranger struct {
-	after   [][]int // the tasks that depend on each
-	set     []int   // of each task
-	members [][]int // of each set, ascending; none if it has joined another
+	after   [][]int // maps a task to the tasks that depend on it
+	set     []int   // maps a task to its set
+	members [][]int // maps a set to its tasks, ascending; empty after it has joined another
 }
 
-// reaches reports whether a task of one set has to wait for one of another.
+// reaches reports whether a task of the set to must wait for a task of the set from.
 func (a *arranger) reaches(from, to int) bool {
 	seen := make([]bool, len(a.set))
 	var visit func(s int) bool
@@ -135,16 +135,16 @@ func (a *arranger) reaches(from, to int) bool {
 	return visit(from)
 }
 
-// join moves the only task of a set to another one.
+// join moves the only task of a set to another set.
 func (a *arranger) join(to, task int) {
 	a.members[to] = append(a.members[to], task)
 	a.set[task], a.members[task] = to, nil
 }
 
-// order sorts the sets: each as soon as all that it depends on has run, those first whose
-// last task comes first.
+// order sorts the sets: a set comes after all sets that it depends on. Among the sets that can
+// run, the set whose last task is earliest comes first.
 func (a *arranger) order() []int {
-	waits := make([]int, len(a.set)) // of a set for tasks of others
+	waits := make([]int, len(a.set)) // maps a set to the number of tasks in other sets that it waits for
 	for i, after := range a.after {
 		for _, j := range after {
 			if a.set[i] != a.set[j] {

@@ -11,8 +11,8 @@ import (
 	"github.com/arithlang/mlc/compiler/plan"
 )
 
-// TestArrange arranges random tasks: each once, of one kernel in each set, no two of a set
-// in an order that matters, and all others in the order that they had.
+// TestArrange arranges random tasks. Each must occur once, and the tasks of a set must have one
+// kernel and no order. All other tasks must keep their order.
 func TestArrange(t *testing.T) {
 	together := 0
 	for seed := range uint64(300) {
@@ -47,8 +47,8 @@ func TestArrange(t *testing.T) {
 	}
 }
 
-// randomTasks read temporaries of earlier ones and arguments, and write a new temporary or
-// an argument, which may be one that others read.
+// randomTasks read arguments and temporaries of earlier tasks. They write a new temporary or an
+// argument, which others may read.
 func randomTasks(r *rand.Rand) ([]*task, map[*ir.Value]Arg) {
 	kernels := make([]*kernel.Kernel, 3)
 	for i := range kernels {
@@ -83,7 +83,7 @@ func randomTasks(r *rand.Rand) ([]*task, map[*ir.Value]Arg) {
 	return tasks, arg
 }
 
-// conflict says by the names of memories whether the order of two of these tasks matters.
+// conflict reports whether the order of two of these tasks matters, by the names of memories.
 func conflict(x, y *task, arg map[*ir.Value]Arg) bool {
 	name := func(v *ir.Value) int {
 		if a, ok := arg[v]; ok {
@@ -98,7 +98,7 @@ func conflict(x, y *task, arg map[*ir.Value]Arg) bool {
 	return slices.Contains(theirs, mine[2]) || slices.Contains(mine, theirs[2])
 }
 
-// TestOverlaps tells arguments apart that differ in every iteration.
+// TestOverlaps distinguishes arguments that differ in every iteration.
 func TestOverlaps(t *testing.T) {
 	in := func(r plan.Ref) Arg { return Arg{Ref: r} }
 	g, h := &plan.Group{Name: "g"}, &plan.Group{Name: "h"}

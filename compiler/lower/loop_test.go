@@ -39,7 +39,7 @@ var loops = []variant{
 	}},
 }
 
-// looped makes the model of s a loop whose gradients go through all its runs.
+// looped makes the model of s a loop whose gradients pass through all its runs.
 func looped(s *check.Spec, layers, times int) {
 	causal := expr.New(expr.Le, ivar("j"), ivar("i"))
 	s.Task.Sequence, s.Task.Kind, s.Task.DigitsLo, s.Task.DigitsHi = true, "addition", 1, 20
@@ -55,7 +55,7 @@ type launch struct {
 	s kernel.Scalars
 }
 
-// text are two problems of 7 tokens and their labels.
+// text is two problems of 7 tokens and their labels.
 var text = [2][]int32{{6, 5, 14, 7, 16, 13, 3, 5, 14, 7, 16, 5, 5, 3}, {-1, -1, -1, -1, 13, 5, 3, -1, -1, -1, 5, 5, 3, -1}}
 
 func (m launch) run(t *testing.T, s kernel.Scalars) launch {
@@ -84,8 +84,7 @@ func launchOf(p *lower.Program, entry string, params []float32) launch {
 	return m
 }
 
-// randomParams are parameters near 0 but for gains, which are near 1, and parameters of
-// biases, which are not negative.
+// randomParams returns parameters near 0, gains near 1, and nonnegative parameters of biases.
 func randomParams(p *lower.Program) []float32 {
 	rng := rand.New(rand.NewPCG(5, 6))
 	out := make([]float32, p.NumParams)
@@ -111,9 +110,9 @@ func randomParams(p *lower.Program) []float32 {
 	return out
 }
 
-// TestLoopIsItsUnrolledStack: two layers run twice compute, to the bit, what four
-// layers do whose last two are the first two again. Gradients of a layer are the sum of
-// both copies', or of the last alone when the first run has no gradient.
+// TestLoopIsItsUnrolledStack compares two layers run twice with four layers, whose last two
+// equal the first two. The results must have the same bits. A layer's gradient is the sum over
+// both copies, or the last copy's alone if the first run has no gradient.
 func TestLoopIsItsUnrolledStack(t *testing.T) {
 	for _, state := range []check.Loop{{State: "embed"}, {State: "normal", Std: 0.5}, {State: "normal"}} {
 		t.Run(fmt.Sprintf("state %s %g", state.State, state.Std), func(t *testing.T) {
@@ -160,8 +159,8 @@ func TestLoopIsItsUnrolledStack(t *testing.T) {
 	}
 }
 
-// TestStateOfZeros: a loop that starts from noise of no deviation, and into which
-// nothing is injected, has seen nothing of the text.
+// TestStateOfZeros wants a loop to ignore the text if it starts from noise of deviation 0 and
+// nothing is injected.
 func TestStateOfZeros(t *testing.T) {
 	for _, state := range []string{"normal", "embed"} {
 		p := build(t, variant{"", func(s *check.Spec) {
@@ -179,8 +178,8 @@ func TestStateOfZeros(t *testing.T) {
 	}
 }
 
-// slopes compares gradients of the first parameters, those of tokens in use, with
-// central differences of the loss.
+// slopes compares the gradients of a used token's embedding with central differences of the
+// loss.
 func slopes(t *testing.T, m launch, s kernel.Scalars, gradients []float32) {
 	t.Helper()
 	loss := func(i int, by float32) (sum float64) {
@@ -202,7 +201,8 @@ func slopes(t *testing.T, m launch, s kernel.Scalars, gradients []float32) {
 	}
 }
 
-// TestStackIsAppliedTwice: one layer of a decoder, applied twice, is two equal layers.
+// TestStackIsAppliedTwice compares one layer of a decoder, applied twice, with two equal
+// layers.
 func TestStackIsAppliedTwice(t *testing.T) {
 	with := func(layers, times int) *lower.Program {
 		return build(t, variant{"", func(s *check.Spec) {
@@ -236,8 +236,8 @@ func sameBits(t *testing.T, what string, got, want []float32) {
 	}
 }
 
-// TestFreeRunsInjectBeforeTheBlock: with one layer there is no difference between
-// the two injections, however many runs have no gradient; with two there is.
+// TestFreeRunsInjectBeforeTheBlock wants no difference between the two injections with one
+// layer, for any number of runs without gradient. With two layers they must differ.
 func TestFreeRunsInjectBeforeTheBlock(t *testing.T) {
 	for layers := 1; layers <= 2; layers++ {
 		var losses [][]float32
@@ -255,8 +255,8 @@ func TestFreeRunsInjectBeforeTheBlock(t *testing.T) {
 	}
 }
 
-// TestLoopDecodesItsRows: the prompt in one launch and then row by row gives the
-// states of the whole pass, to the bit, at any number of runs.
+// TestLoopDecodesItsRows runs the prompt in one launch and then row by row. The states must
+// have the bits of the whole pass, for any number of runs.
 func TestLoopDecodesItsRows(t *testing.T) {
 	for _, v := range loops {
 		t.Run(v.name, func(t *testing.T) {

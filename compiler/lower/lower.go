@@ -1,7 +1,6 @@
-// Package lower turns programs of function calls into kernel launches: it fuses
-// each function's values into groups, writes the kernel of each group (one file
-// a kernel family), and places what lies between the kernels. It comes after
-// packages model and opt; the back ends print its Program.
+// Package lower lowers programs of function calls to kernel launches. It fuses each function's
+// values into groups, writes the kernel of each group (one file per kernel family), and places
+// temporary buffers. It comes after packages model and opt. The back ends print its Program.
 package lower
 
 import (
@@ -15,7 +14,7 @@ import (
 // A lowering writes the kernel of a group whose anchor has its op.
 type lowering struct {
 	label string                        // the start of kernel names
-	lower func(e *emitter, v *ir.Value) // v is the anchor, nil if there is none
+	lower func(e *emitter, v *ir.Value) // v is the anchor, nil without one
 }
 
 // lowerings is keyed by the anchor's op; groups without an anchor are maps.
@@ -49,8 +48,7 @@ var lowerings = map[ir.Op]lowering{
 	ir.Subset:           {"subset", lowerSubset},
 }
 
-// lowerGroup writes the kernel of a group. values are what the kernel's buffers
-// are bound to, in order.
+// lowerGroup writes the kernel of a group. values are bound to the kernel's buffers, in order.
 func lowerGroup(g *opt.Group, env *context) (k *kernel.Kernel, values []*ir.Value, err error) {
 	op, v := ir.Map, (*ir.Value)(nil)
 	if len(g.Anchors) > 0 {
@@ -69,8 +67,8 @@ func lowerGroup(g *opt.Group, env *context) (k *kernel.Kernel, values []*ir.Valu
 	return e.finish(), e.order, nil
 }
 
-// dims is the constant part of the shapes that a group's kernel is for, such as
-// _64x256 of a product.
+// dims returns the constant part of the shape that a group's kernel is for, such as _64x256 for
+// a product.
 func dims(g *opt.Group) string {
 	shape := g.Shape
 	if len(g.Anchors) > 0 {
@@ -82,7 +80,7 @@ func dims(g *opt.Group) string {
 		}
 	}
 	if len(shape) == 0 && len(g.Anchors) > 0 {
-		return "_1" // a machine has a kernel sum of its own
+		return "_1" // a GPU's module has its own kernel named sum
 	}
 	text, sep := "", "_"
 	for _, d := range shape {
@@ -94,8 +92,8 @@ func dims(g *opt.Group) string {
 	return text
 }
 
-// label is the name of an input in its kernel: what it is for, not what it is
-// called in the model, so that equal kernels are one.
+// label returns the name of an input in its kernel. It says the input's purpose, not its name
+// in the model, so that equal kernels are one.
 func label(v *ir.Value, name string) string {
 	if v.Op == ir.Param && len(v.Type.Shape) == 1 && v.Type.Shape[0].Sym == "" {
 		return "bias"

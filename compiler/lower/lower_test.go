@@ -116,8 +116,8 @@ func build(t *testing.T, v variant) *lower.Program {
 	return l
 }
 
-// TestKernelsComputeTheirFunctions runs every function of every program twice, as
-// tensors in float64 and as kernels in float32, on random inputs.
+// TestKernelsComputeTheirFunctions runs every function of every program on random inputs twice:
+// as tensors in float64 and as kernels in float32.
 func TestKernelsComputeTheirFunctions(t *testing.T) {
 	shapes := []kernel.Scalars{
 		{"B": 2, "T": 5, "S": 6, "C": 5, "P": 0, "N": 1300},
@@ -129,8 +129,8 @@ func TestKernelsComputeTheirFunctions(t *testing.T) {
 	}
 }
 
-// runAll compares the routines of a program with a kernel of the family, "" for
-// any, at all shapes.
+// runAll compares the routines of a program that have a kernel of the family, at all shapes.
+// The family "" means any.
 func runAll(t *testing.T, p *lower.Program, shapes []kernel.Scalars, family string) {
 	t.Helper()
 	m := lower.NewMachine(p)
@@ -241,11 +241,11 @@ func rounds(f *ir.Func) bool {
 	return slices.ContainsFunc(f.Values, func(v *ir.Value) bool { return v.Type.Elem.Narrow() })
 }
 
-// roundedTolerance is how far results of a function may be that rounds to BF16: a number
-// that is close to the middle of two goes to one or the other.
+// roundedTolerance bounds the error of a function that rounds to BF16. A number close to the
+// middle of two may round to either.
 const roundedTolerance = 0x1p-7
 
-// near compares within the rounding of float32 sums of this size, or a larger tolerance.
+// near compares within the rounding of float32 sums of this size, or within a larger tolerance.
 func near(got kernel.Buffer, want ir.Tensor, tolerance float64) error {
 	for i, w := range want.I {
 		if int64(got.I[i]) != w {

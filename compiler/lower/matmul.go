@@ -9,8 +9,8 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// lowerMatMul computes y = x W (or x Wᵀ) for a block of rows and then the
-// group's elementwise members on each row.
+// lowerMatMul computes y = x W (or x Wᵀ) for a block of rows, and then the group's elementwise
+// members on each row.
 func lowerMatMul(e *emitter, v *ir.Value) {
 	x, w := v.Args[0], v.Args[1]
 	if v.Attr.TransA || len(w.Type.Shape) != 2 {
@@ -41,8 +41,8 @@ func (e *emitter) weight(v *ir.Value, k, n *expr.Expr) string {
 	return e.load("b", w.Type.Elem, e.in(w, "w", sizes(w.Type.Shape)...), exprs{k, n}, at)
 }
 
-// lowerHeadProduct computes y = x W (or x Wᵀ) for a block of the heads' parts of
-// rows, which lie one after another.
+// lowerHeadProduct computes y = x W (or x Wᵀ) for a block of the heads' parts of rows. These
+// parts are consecutive.
 func lowerHeadProduct(e *emitter, v *ir.Value) {
 	x, w := v.Args[0], v.Args[1]
 	k, n := size(w.Type.Shape[0]), size(w.Type.Shape[1])
@@ -56,7 +56,7 @@ func lowerHeadProduct(e *emitter, v *ir.Value) {
 	e.storeProduct(v, "y", exprs{rows, n}, exprs{height, n}, from(first), a, e.weight(v, k, n))
 }
 
-// parts is how many parts of rows of x a product takes: one a row, or one a head.
+// parts returns how many parts x has in a product: one per row, or one per row and head.
 func (e *emitter) parts(v, x *ir.Value) *expr.Expr {
 	rows := e.rowsOf(x.Type.Shape)
 	if v.Attr.Attn != nil {
@@ -65,15 +65,15 @@ func (e *emitter) parts(v, x *ir.Value) *expr.Expr {
 	return rows
 }
 
-// span lets targets cut rows into cells, and names the first row and the number of rows of a
-// cell. Every element must be its own sum.
+// span lets targets split rows into cells, and names the first row and the number of rows of a
+// cell. Every element must be a sum by itself.
 func (e *emitter) span(rows *expr.Expr) (first, height *expr.Expr) {
 	e.k.Span = &kernel.Span{First: "first", Height: "height", Rows: rows}
 	return ivar("first"), ivar("height")
 }
 
-// lowerOuter computes the gradient of a weight, xᵀ dy summed over all rows, or over
-// all heads' parts of rows.
+// lowerOuter computes the gradient of a weight: xᵀ dy, summed over all rows or over all heads'
+// parts of rows.
 func lowerOuter(e *emitter, v *ir.Value) {
 	x, dy := v.Args[0], v.Args[1]
 	e.split = v.Attr.Split
@@ -97,8 +97,8 @@ func lowerGather(e *emitter, v *ir.Value) {
 	r.members()
 }
 
-// lowerScatter sums, for each row of the table, the gradients of the places that
-// read it, in ascending order: a matrix product, in which factors of 0 add nothing.
+// lowerScatter sums, for each row of the table, the gradients of the rows that read it, in
+// ascending order. It is a matrix product whose factors of 0 add nothing.
 func lowerScatter(e *emitter, v *ir.Value) {
 	ids, dy := v.Args[0], v.Args[1]
 	rows := e.elements(ids.Type.Shape)
@@ -115,8 +115,8 @@ func lowerScatter(e *emitter, v *ir.Value) {
 	e.storeProduct(v, "dtable", exprs{n, d}, exprs{height, d}, from(first), a, b)
 }
 
-// product makes a tile [rows, cols] that is the product of tiles a and b; of a
-// transposed with transA.
+// product makes a tile [rows, cols] with the product of tiles a and b. With transA, a is
+// transposed.
 func (e *emitter) product(name string, rows, cols *expr.Expr, a, b string, transA bool) string {
 	c := e.tile(name, expr.F32, rows, cols)
 	e.zero(c)
@@ -124,8 +124,8 @@ func (e *emitter) product(name string, rows, cols *expr.Expr, a, b string, trans
 	return c
 }
 
-// storeProduct stores the product of tiles a and b, or adds it to what is there, at
-// the place of a tile of the given shape in the buffer of v.
+// storeProduct stores the product of tiles a and b at a place of v's buffer, or adds it if v
+// accumulates. shape is the tile's shape, and whole the buffer's.
 func (e *emitter) storeProduct(v *ir.Value, name string, whole, shape exprs, at place, a, b string) {
 	buf := e.out(v, name, whole...)
 	c := e.sum("c", v, buf, shape, at)
@@ -152,7 +152,7 @@ func lowerAppend(e *emitter, v *ir.Value) {
 	e.fill(buf, exprs{r.width}, row, func(i exprs) *expr.Expr { return el(i[0]) })
 }
 
-// unsupported notes what no kernel computes.
+// unsupported records that no kernel computes something.
 func (e *emitter) unsupported(v *ir.Value, what string) {
 	e.err = fmt.Errorf("%s: no kernel computes %s yet (%s)", v.Op, what, v)
 }

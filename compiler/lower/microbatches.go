@@ -2,8 +2,8 @@ package lower
 
 import "github.com/arithlang/mlc/compiler/ir"
 
-// WhyMicroBatches says why launches of training have a micro-batch on a GPU, too; "" where
-// they may have any number of examples.
+// WhyMicroBatches says why launches of training have a micro-batch on a GPU too. It returns ""
+// if they may have any number of examples.
 func (p *Program) WhyMicroBatches() string {
 	e := p.Entry(training)
 	if e == nil || p.AnyLaunch {
@@ -20,8 +20,8 @@ func (p *Program) WhyMicroBatches() string {
 	return unchained(e)
 }
 
-// fillersSeen says why a result of an attention may hang on the fillers behind texts that
-// are shorter than others of a launch; "" if it does not.
+// fillersSeen says why padding of the shorter texts of a launch can change a result of an
+// attention. It returns "" if it cannot.
 func fillersSeen(attention *ir.Value) string {
 	switch attn := attention.Attr.Attn; {
 	case readsLength(attention):

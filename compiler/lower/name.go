@@ -9,8 +9,8 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// nameOf is what a kernel is called: what its family and sizes are, and then what its
-// operation says, such as linear_64x64_bias_dropout_add. Two kernels may have one name.
+// nameOf names a kernel by its family, its sizes and the steps of its operation, such as
+// linear_64x64_bias_dropout_add. Two kernels may have one name.
 func nameOf(k *kernel.Kernel) string {
 	words := []string{k.Name}
 	for _, a := range k.Op.Axes {
@@ -48,10 +48,10 @@ func nameOf(k *kernel.Kernel) string {
 	return strings.Join(words, "_")
 }
 
-// curves are what maps are called that have an op somewhere.
+// curves names maps by an op that they contain.
 var curves = map[expr.Op]string{expr.Erf: "gelu", expr.Sigmoid: "sigmoid", expr.Tanh: "tanh"}
 
-// stepWords says what an elementwise step does; nothing where no word fits.
+// stepWords returns words for an elementwise step, or nil if no word fits.
 func stepWords(s kernel.Step) []string {
 	if s.Op != "map" {
 		return []string{s.Op}

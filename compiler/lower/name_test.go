@@ -6,7 +6,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// TestNameOf wants names to say what kernels compute.
+// TestNameOf wants names to describe kernels.
 func TestNameOf(t *testing.T) {
 	for want, text := range map[string]string{
 		"k_t_bias_dropout_add_acc": `matmul

@@ -5,18 +5,18 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 )
 
-// A norm is a row x, normalised: (x[e] - mean) / sqrt(mean of squares + eps) of layer
-// norm (Ba, Kiros and Hinton 2016, equation 3), or the same without taking the mean
-// off, of RMS norm (Zhang and Sennrich 2019, equation 4).
+// A norm is a normalised row x. Layer norm is (x[e] - mean) / sqrt(mean of squares + eps) (Ba,
+// Kiros and Hinton 2016, equation 3). RMS norm does not subtract the mean (Zhang and Sennrich
+// 2019, equation 4).
 type norm struct {
 	*row
 	centred bool
 	hat     element
-	centre  *expr.Expr // the mean, if it is taken off
+	centre  *expr.Expr // the mean, if it is subtracted
 	rstd    *expr.Expr // 1 / sqrt(…)
 }
 
-// mean is the mean of a row, with the name of its sum.
+// mean returns the mean of a row, and names its sum.
 func (r *row) mean(sum string, x element) *expr.Expr {
 	return div(r.reduce(sum, expr.Add, r.width, x), toF32(r.width))
 }
@@ -35,7 +35,7 @@ func (r *row) normalised(v *ir.Value, x element) *norm {
 	return n
 }
 
-// lowerNorm computes gamma times the normalised row, plus beta of layer norm.
+// lowerNorm computes gamma times the normalised row. Layer norm adds beta.
 func lowerNorm(e *emitter, v *ir.Value) {
 	r := e.cellRow()
 	var args []element
@@ -53,9 +53,9 @@ func lowerNorm(e *emitter, v *ir.Value) {
 	r.afterwards(v)
 }
 
-// lowerNormGrad computes the gradient of x row by row, and the statistics of each row that
-// others ask for. With g = dy*gamma and the normalised row h,
-// dx = rstd * (g - mean(g) - h*mean(g*h)), without mean(g) of RMS norm.
+// lowerNormGrad computes the gradient of x row by row, and the requested statistics of each
+// row. With g = dy*gamma and the normalised row h, dx = rstd * (g - mean(g) - h*mean(g*h)). RMS
+// norm has no mean(g).
 func lowerNormGrad(e *emitter, v *ir.Value) {
 	e.group.Shape = v.Args[0].Type.Shape
 	r := e.cellRow()
@@ -73,7 +73,7 @@ func lowerNormGrad(e *emitter, v *ir.Value) {
 	r.afterwards(v)
 }
 
-// gradient is that of the row.
+// gradient computes the gradient of the row.
 func (n *norm) gradient(v *ir.Value) {
 	gamma, dy := n.read(v.Args[1], "gamma"), n.read(v.Args[2], "dy")
 	g := func(e *expr.Expr) *expr.Expr { return mul(dy(e), gamma(e)) }

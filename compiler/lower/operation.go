@@ -9,15 +9,15 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// A describer says what the kernel of a group computes, once its body is written.
+// A describer writes the kernel's Operation after the kernel's body.
 type describer struct {
 	*emitter
 	o     *kernel.Operation
-	names map[*ir.Value]string // of the group's values so far
+	names map[*ir.Value]string // values described so far
 }
 
-// describe names what the operation of the group, which begins with op, takes and
-// gives. Its sizes, if it is not one that goes row by row, mask and bias are known.
+// describe writes the inputs and results of the group's operation, whose first op is op. Mask
+// and bias are already set, and so are the axes unless the operation runs row by row.
 func (e *emitter) describe(op ir.Op) {
 	d := &describer{e, &e.k.Op, map[*ir.Value]string{}}
 	d.o.Kind = op.String()
@@ -33,7 +33,7 @@ func (e *emitter) describe(op ir.Op) {
 	}
 }
 
-// rows makes the axes of the group's shape as rows.
+// rows sets the axes for the group's shape as rows.
 func (d *describer) rows() {
 	switch shape := d.group.Shape; len(shape) {
 	case 0:
@@ -76,7 +76,8 @@ func (d *describer) tensorOp() {
 	}
 }
 
-// arguments are those of the tensor op: what each sum adds, else those of the one anchor.
+// arguments returns the arguments of the tensor op. Several sums have the arguments of each
+// sum. Otherwise the first anchor has them.
 func (d *describer) arguments() []*ir.Value {
 	var args []*ir.Value
 	for _, a := range d.group.Anchors {
@@ -87,9 +88,9 @@ func (d *describer) arguments() []*ir.Value {
 	return args
 }
 
-// argsOf are the arguments of a value by the roles that they have in a kernel's
-// operation. Parameters have one where they have gradients, else the bias names them. A
-// cache is only written.
+// argsOf returns the arguments of a value in the order of their roles in a kernel's operation.
+// A site's parameters have a role only if they have gradients; otherwise the bias names them. A
+// cache has no role: it is only written.
 func argsOf(v *ir.Value) []*ir.Value {
 	switch v.Op {
 	case ir.Append:
@@ -106,7 +107,7 @@ func argsOf(v *ir.Value) []*ir.Value {
 	return v.Args
 }
 
-// result names a value: as its buffer, if it has one.
+// result names a value by its buffer, or by local if it has no buffer.
 func (d *describer) result(v *ir.Value, local string) kernel.Result {
 	d.names[v] = local
 	if !slices.Contains(d.group.Outputs, v) {
@@ -116,7 +117,7 @@ func (d *describer) result(v *ir.Value, local string) kernel.Result {
 	return kernel.Result{Name: d.names[v], Add: d.env.accumulate[v]}
 }
 
-// name is what a value is called, if the kernel computes or reads it.
+// name returns the name of a value that the kernel computes or reads.
 func (d *describer) name(v *ir.Value) string {
 	if n, ok := d.names[v]; ok {
 		return n
@@ -142,7 +143,7 @@ func (d *describer) steps() {
 	}
 }
 
-// index is the one along an axis of the group's shape.
+// index returns the index along an axis of the group's shape.
 func (d *describer) index(axis int) *expr.Expr {
 	if axis == len(d.group.Shape)-1 {
 		return ivar("e")
@@ -150,7 +151,7 @@ func (d *describer) index(axis int) *expr.Expr {
 	return d.leading(d.group.Shape, ivar("r"), func(_ string, x *expr.Expr) *expr.Expr { return x })[axis]
 }
 
-// value is a value at row r and column e.
+// value returns a value at row r and column e.
 func (d *describer) value(v *ir.Value) *expr.Expr {
 	if n, ok := d.names[v]; ok {
 		return expr.NewVar(n, v.Type.Elem)

@@ -8,40 +8,40 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// An attended is the attention of one query of one head of one example.
+// An attended is the attention of one query, for one head and one example.
 type attended struct {
 	*oracle
-	q, keysOf, relative, table *tensor // what scores come from; of no shape where there is none
+	q, keysOf, relative, table *tensor // inputs of the scores; a missing input has no shape
 	b, h, t                    int
 
 	first, keyed int // the first row of the example, and of its keys
-	keys         int // how many it has
+	keys         int // the number of keys
 	open         []bool
 	scores       []float64
-	p, keep      []float64 // probabilities, and what dropout makes of 1
+	p, keep      []float64 // probabilities and dropout factors
 	largest      float64   // the largest score, 0 where no key is open
-	norm         float64   // 1 / the sum of the exponentials of what scores differ from it, or 0
-	terms        float64   // what bounds errors of the scores
-	off          float64   // how far p may be off, relative to it
+	norm         float64   // 1 / sum of exp(score - largest), 0 where no key is open
+	terms        float64   // error bound of the scores
+	off          float64   // relative error bound of p
 }
 
-// vector is an element of one head's part of a row.
+// vector returns an element of one head's part of a row.
 func (o *oracle) vector(b *tensor, row, h, d int) float64 {
 	return o.f(b, o.head(row, h)*o.width+d)
 }
 
-// head is the number of the head's part of a row among all.
+// head returns the number of a row's part for one head.
 func (o *oracle) head(row, h int) int { return row*o.heads + h }
 
-// far is where relative scores have the key j of query i.
+// far returns the index of the relative score for key j and query i.
 func (o *oracle) far(i, j int) int {
 	most := o.size("n") / 2
 	return min(max(j-i, -most), most) + most
 }
 
-// queries evaluates scores and probabilities of all queries. A score is off by d+4
-// units of the sum of its terms' magnitudes; the exponential of it by as much
-// relative to itself, besides what it and the sum of all add.
+// queries evaluates scores and probabilities of all queries. The error of a score is d+4 units
+// of the sum of its terms' magnitudes. The relative error of its exponential is as large, plus
+// the errors of the exponential itself and of the sum.
 func (o *oracle) queries(f func(a *attended)) {
 	op := &o.k.Op
 	q, k, relative, table := o.arg("q"), o.arg("k"), o.arg("relative"), o.arg("table")
@@ -91,7 +91,7 @@ func (o *oracle) queries(f func(a *attended)) {
 	}
 }
 
-// score is that of key j, and the sum of its terms' magnitudes. The key of an open
+// score returns the score of key j, and the sum of its terms' magnitudes. The key of an open
 // cell must be in the window.
 func (a *attended) score(j int) (s, total float64) {
 	o, op := a.oracle, &a.k.Op
@@ -123,7 +123,7 @@ func (a *attended) score(j int) (s, total float64) {
 	return s + bias, total + math.Abs(bias)
 }
 
-// number is that of the random word of key j within the example.
+// number returns the index of key j's random word within the example.
 func (a *attended) number(j int) int {
 	blocks := func(n int) int { return (n + 3) / 4 * 4 }
 	w, d := a.k.Op.Window, a.k.Op.Drop
@@ -135,8 +135,8 @@ func (a *attended) number(j int) int {
 	return max(0, (a.h*w.Width+n)*blocks(rows)+a.t)
 }
 
-// given makes probabilities of the scores by a largest one and a norm that the kernel is given,
-// which may be any.
+// given computes probabilities of the scores from a largest score and a norm, which are inputs
+// of the kernel and may have any value.
 func (a *attended) given(largest, norm float64) {
 	for j := range a.p {
 		a.p[j] = 0
@@ -147,8 +147,8 @@ func (a *attended) given(largest, norm float64) {
 	a.off = math.Expm1(a.terms+8*unit*math.Abs(largest)) + 32*unit
 }
 
-// attention holds the result to the sum of the values by their probabilities, and what it
-// leaves for the gradient to largest score and norm.
+// attention checks the result, which is the sum of the values by their probabilities, and the
+// statistics for the gradient: largest score and norm.
 func (o *oracle) attention() {
 	op, v := &o.k.Op, o.arg("v")
 	o.queries(func(a *attended) {
@@ -168,7 +168,8 @@ func (o *oracle) attention() {
 	})
 }
 
-// attentionWeights holds probabilities, 0 at closed cells, or scores, -Inf there.
+// attentionWeights checks the probabilities, 0 at closed cells, or the scores, -Inf at closed
+// cells.
 func (o *oracle) attentionWeights() {
 	op := &o.k.Op
 	logits, all := op.Result("logits"), o.tensor(op.Result("logits").Name)
@@ -200,7 +201,7 @@ func (o *oracle) cells(f func(h, t, j int, open bool)) {
 	}
 }
 
-// cell is the place of a cell in a table, which may have no axis of queries.
+// cell returns the index of a cell in a table, which may lack an axis of queries.
 func (o *oracle) cell(table *tensor, h, t, j int) []int {
 	if len(table.shape) == 2 {
 		return []int{h, j}
@@ -208,7 +209,7 @@ func (o *oracle) cell(table *tensor, h, t, j int) []int {
 	return []int{h, t, j}
 }
 
-// biasTable holds the bias at open cells, and 0 at others.
+// biasTable checks the bias at open cells, and 0 at others.
 func (o *oracle) biasTable() {
 	res := o.k.Op.Result("table")
 	table := o.tensor(res.Name)
@@ -221,9 +222,8 @@ func (o *oracle) biasTable() {
 	})
 }
 
-// biasTableGrad sums the gradients of the cells times the bias's derivatives by each
-// element of each parameter, head by head. How far a derivative may be off shows where it
-// is evaluated in float32, too.
+// biasTableGrad sums the cells' gradients times the bias's derivatives by each element of each
+// parameter, head by head. The error of a derivative shows in its float32 value.
 func (o *oracle) biasTableGrad() {
 	op, dtable := &o.k.Op, o.arg("dtable")
 	for n, res := range op.Results {
@@ -261,19 +261,23 @@ func (o *oracle) biasTableGrad() {
 	}
 }
 
-// A sumOf is a gradient and a sum of magnitudes that bounds how far it may be off.
+// A sumOf is a gradient and a sum of magnitudes that bounds its error.
 type sumOf struct{ x, total []float64 }
 
-// add adds to element n; a sum of no elements takes all.
+// add adds to element n, or does nothing if there are no elements.
 func (s *sumOf) add(n int, x, total float64) {
 	if len(s.x) > 0 {
 		s.x[n], s.total[n] = s.x[n]+x, s.total[n]+total
 	}
 }
 
-// attentionGrad evaluates the gradients: with p the probabilities, r what dropout
-// makes of 1, y a query's result and g its gradient, dp = r g·v, ds = p (dp - sum of p dp), dq = scale ds k, dk = scale ds q, dv = r p g. Each is off
-// as the probabilities are, relative to the sum of its terms' magnitudes.
+// attentionGrad evaluates the gradients. p are the probabilities, r the dropout factors, y a
+// query's result and g its gradient.
+//
+//	dp = r g·v   ds = p (dp - sum of p dp)   dq = scale ds k   dk = scale ds q   dv = r p g
+//
+// The error of each has the probabilities' relative error, times the sum of its terms'
+// magnitudes.
 func (o *oracle) attentionGrad() {
 	op := &o.k.Op
 	grads := map[string]*sumOf{}
@@ -337,7 +341,7 @@ func (o *oracle) attentionGrad() {
 	}
 }
 
-// flat compares element n of a buffer, whatever its shape.
+// flat compares element n of a buffer of any shape.
 func (o *oracle) flat(res kernel.Result, n int, want, tolerance float64) {
 	shape := o.tensor(res.Name).shape
 	at := make([]int, len(shape))

@@ -18,12 +18,12 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 )
 
-// unit is half the distance of 1 to the next float32.
+// unit is half the distance from 1 to the next float32.
 const unit = 0x1p-24
 
-// TestOperations holds what the kernels of all specs say that they compute to what
-// they do: an evaluation in float64 of the operation alone, where its kind has one,
-// and else to what depends on what.
+// TestOperations compares the kernels of all specs with the operations that they state. If the
+// operation's kind has an oracle, it evaluates the operation in float64. Otherwise it checks
+// only which buffers matter.
 func TestOperations(t *testing.T) {
 	evaluated := map[string]int{}
 	for _, k := range operations(t) {
@@ -47,7 +47,7 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// oracles evaluate the kinds that say all that they compute.
+// oracles evaluate the kinds whose operations say all that they compute.
 var oracles = map[string]func(*oracle){
 	"map":               (*oracle).rows,
 	"gather":            (*oracle).rows,
@@ -68,7 +68,7 @@ var oracles = map[string]func(*oracle){
 // shipped are the specs.
 var shipped = sync.OnceValues(func() ([]ptxtest.Spec, error) { return ptxtest.Shipped("../../specs") })
 
-// operations are the smallest kernels of all specs for each form of an operation.
+// operations returns the smallest kernel of all specs for each form of an operation.
 func operations(t *testing.T) []*kernel.Kernel {
 	t.Helper()
 	specs, err := shipped()
@@ -78,7 +78,7 @@ func operations(t *testing.T) []*kernel.Kernel {
 	return forms(t, specs)
 }
 
-// forms are the smallest kernels for each form of an operation.
+// forms returns the smallest kernel for each form of an operation.
 func forms(t *testing.T, specs []ptxtest.Spec) []*kernel.Kernel {
 	t.Helper()
 	said := regexp.MustCompile(`(?m)^  (op|scale|mask|bias|window|drop|with|in +(row|example)_\w+) .*`)
@@ -102,7 +102,7 @@ func forms(t *testing.T, specs []ptxtest.Spec) []*kernel.Kernel {
 	return ks
 }
 
-// work is the product of an operation's sizes in a small launch.
+// work returns the product of an operation's sizes in a small launch.
 func work(k *kernel.Kernel) int {
 	o := &oracle{s: kerneltest.Launches()[1], k: k, vars: map[string]*expr.Value{}, code: map[*expr.Expr]*compiled{}}
 	n := 1
@@ -112,7 +112,7 @@ func work(k *kernel.Kernel) int {
 	return n
 }
 
-// An oracle has a launch of a kernel and what its operation's names stand for.
+// An oracle has a launch of a kernel, and the values of its operation's names.
 type oracle struct {
 	*testing.T
 	k       *kernel.Kernel
@@ -120,13 +120,13 @@ type oracle struct {
 	tensors map[string]*tensor
 	vars    map[string]*expr.Value
 	code    map[*expr.Expr]*compiled
-	largest float64 // of the magnitudes of what was read
+	largest float64 // the largest magnitude read so far
 
-	heads, width int // of attention, and of a head
+	heads, width int // heads of attention, and their width
 }
 
-// A tensor is a buffer before the launch and after it; one of no shape and no elements
-// stands for those that a kernel does not have.
+// A tensor is a buffer before and after the launch. A kernel's missing buffer has no shape and
+// no elements.
 type tensor struct {
 	shape      []int
 	start, end kernel.Buffer
@@ -139,7 +139,7 @@ type interpreted struct {
 	inputs kerneltest.Kind
 }
 
-// launched are the oracles of launches, whose buffers no test changes.
+// launched are the oracles of launches. No test changes their buffers.
 var launched = map[interpreted]*oracle{}
 
 // newOracle interprets one of kerneltest.Launches, once for all tests.
@@ -182,10 +182,10 @@ func runOracle(t *testing.T, k *kernel.Kernel, s kernel.Scalars, inputs kernelte
 	return o
 }
 
-// has reports whether a name is a buffer's.
+// has reports whether a buffer has the name.
 func (o *oracle) has(name string) bool { return o.tensors[name] != nil }
 
-// tensor is the buffer of a name.
+// tensor returns the buffer with a name.
 func (o *oracle) tensor(name string) *tensor {
 	if b := o.tensors[name]; b != nil {
 		return b
@@ -193,10 +193,10 @@ func (o *oracle) tensor(name string) *tensor {
 	return &tensor{}
 }
 
-// arg is the buffer that has a role among the arguments.
+// arg returns the buffer that has a role among the arguments.
 func (o *oracle) arg(role string) *tensor { return o.tensor(o.k.Op.Arg(role).Name) }
 
-// Var is the cell of an axis, a step or a scalar.
+// Var returns the variable for an axis, a step or a scalar.
 func (o *oracle) Var(name string, _ expr.Type) *expr.Value {
 	if o.vars[name] == nil {
 		v, err := o.s.Value(name)
@@ -213,7 +213,7 @@ func (o *oracle) names(name string) bool {
 	return slices.ContainsFunc(o.results(), func(r kernel.Result) bool { return r.Name == name })
 }
 
-// results are those of the tensor op, then those of its steps.
+// results returns the results of the tensor op and then of its steps.
 func (o *oracle) results() []kernel.Result {
 	results := slices.Clone(o.k.Op.Results)
 	for _, s := range o.k.Op.Steps {
@@ -228,7 +228,7 @@ func (o *oracle) Elem(name string, _ expr.Type) func([]int) expr.Value {
 	return func(idx []int) expr.Value { return o.at(b, idx...) }
 }
 
-// eval evaluates an expression, and remembers the largest value in it.
+// eval evaluates an expression, and records the largest value in it.
 func (o *oracle) eval(e *expr.Expr) expr.Value {
 	c := o.code[e]
 	if c == nil {
@@ -244,14 +244,14 @@ func (o *oracle) eval(e *expr.Expr) expr.Value {
 	return c.code.Run()
 }
 
-// A compiled is an expression's code and its variables' cells.
+// A compiled is an expression's code, and its variables' values.
 type compiled struct {
 	code *expr.Code
 	vars []*expr.Value
 }
 
-// at is an element of a buffer before the launch; 0 where there is none, as in the
-// branch of a where that is not taken.
+// at returns an element of a buffer before the launch. An index out of range gives 0: a where
+// evaluates both branches.
 func (o *oracle) at(b *tensor, idx ...int) expr.Value {
 	n := b.place(idx)
 	switch {
@@ -265,14 +265,14 @@ func (o *oracle) at(b *tensor, idx ...int) expr.Value {
 	return expr.Value{F: x}
 }
 
-// meet remembers the largest magnitude.
+// meet records the largest magnitude.
 func (o *oracle) meet(x float64) {
 	if x = math.Abs(x); x > o.largest {
 		o.largest = x
 	}
 }
 
-// place is the number of an element, -1 if there is none.
+// place returns the number of an element, or -1 if it is out of range.
 func (b *tensor) place(idx []int) int {
 	n := 0
 	for i, at := range idx {
@@ -290,7 +290,7 @@ func (o *oracle) set(name string, v expr.Value) { *o.Var(name, expr.I32) = v }
 
 func (o *oracle) axis(name string, n int) { o.set(name, expr.Value{I: int64(n)}) }
 
-// size is that of an axis, 1 if there is none.
+// size returns the size of an axis, or 1 without that axis.
 func (o *oracle) size(axis string) int {
 	if e := o.k.Op.Size(axis); e != nil {
 		return int(o.eval(e).I)
@@ -298,7 +298,7 @@ func (o *oracle) size(axis string) int {
 	return 1
 }
 
-// drawn reports whether a step's values are none that the operation tells.
+// drawn reports whether a step draws random values, which the operation does not determine.
 func (o *oracle) drawn() bool {
 	for _, s := range o.k.Op.Steps {
 		if s.Op == "draw" || s.Op == "noise" {
@@ -308,7 +308,7 @@ func (o *oracle) drawn() bool {
 	return false
 }
 
-// word is a random word of an example.
+// word returns a random word of an example.
 func (o *oracle) word(stream uint32, example, n int) uint32 {
 	w := make([]int32, 1)
 	if err := o.s.Words(w, stream, uint32(o.s["example"])+uint32(example), int64(n)); err != nil {
@@ -317,7 +317,7 @@ func (o *oracle) word(stream uint32, example, n int) uint32 {
 	return uint32(w[0])
 }
 
-// kept is 0 or what a value that is not dropped is multiplied by.
+// kept returns the dropout factor for a random word.
 func kept(d kernel.Dropout, word uint32) float64 {
 	if float64(word) < math.Round(d.Rate*(1<<32)) {
 		return 0
@@ -325,7 +325,7 @@ func kept(d kernel.Dropout, word uint32) float64 {
 	return 1 / (1 - d.Rate)
 }
 
-// steps names the values of all steps at row r and column e.
+// steps evaluates all steps at row r and column e.
 func (o *oracle) steps(r, e int) {
 	o.axis("r", r)
 	o.axis("e", e)
@@ -340,7 +340,7 @@ func (o *oracle) steps(r, e int) {
 	}
 }
 
-// example is the example of row r, and the row's number in it.
+// example returns the example of row r, and the row's number in it.
 func (o *oracle) example(r int) (example, row int) {
 	if !o.k.Packed() {
 		rows := o.size("r") / int(o.s["B"])
@@ -353,7 +353,8 @@ func (o *oracle) example(r int) (example, row int) {
 	}
 }
 
-// rowsOf are the first row of example b and how many it has, so many where rows are not packed.
+// rowsOf returns the first row of example b and its number of rows, which is rows unless rows
+// are packed.
 func (o *oracle) rowsOf(b, rows int) (first, n int) {
 	if !o.k.Packed() {
 		return b * rows, rows
@@ -364,11 +365,10 @@ func (o *oracle) rowsOf(b, rows int) (first, n int) {
 	return first, int(kernel.Lengths(o.s)[b])
 }
 
-// rows evaluates what an operation leaves at each row and column: a sum of
-// products, or less, with steps after it. K products that are added with a fused
-// multiply-add each are off by K units of the sum of their magnitudes at most. What
-// the steps make of that shows where they are evaluated at both ends; what they add
-// themselves is some units of the largest value in them.
+// rows evaluates an operation's results at each row and column: a sum of products, or one
+// element, with steps after it. K fused multiply-adds have an error of at most K units of the
+// sum of the products' magnitudes. Evaluating the steps at both ends shows how they change this
+// error. The steps' own error is some units of their largest value.
 func (o *oracle) rows() {
 	op := &o.k.Op
 	results := o.results()
@@ -415,7 +415,7 @@ func (o *oracle) rows() {
 	}
 }
 
-// terms gives what the tensor op sums: term k at row r and column e.
+// terms returns the summands of the tensor op: term k at row r and column e.
 func (o *oracle) terms() func(r, e, k int) float64 {
 	op := &o.k.Op
 	switch op.Kind {
@@ -444,8 +444,8 @@ func (o *oracle) terms() func(r, e, k int) float64 {
 	return func(r, e, k int) float64 { return factor(left, leftTrans, r, k) * factor(right, rightTrans, k, e) }
 }
 
-// sum1 is what the tensor op gives at row r and column e as the sum of depth terms, and how
-// far a kernel may be off.
+// sum1 returns the result of the tensor op at row r and column e, which is the sum of depth
+// terms. off bounds the kernel's error.
 func (o *oracle) sum1(r, e, depth int, term func(r, e, k int) float64) (c, off float64) {
 	op := &o.k.Op
 	switch op.Kind {
@@ -466,8 +466,8 @@ func (o *oracle) sum1(r, e, depth int, term func(r, e, k int) float64) (c, off f
 	return c, float64(depth+2) * unit * total
 }
 
-// result compares an element of a buffer with its value, which is added to what was
-// there where the operation says so. Names that are no buffers are passed over.
+// result compares an element of a buffer with its expected value. If the operation adds, the
+// buffer's earlier value is added. A name without a buffer is skipped.
 func (o *oracle) result(res kernel.Result, at []int, want expr.Value, tolerance float64) {
 	tensor := o.tensors[res.Name]
 	if tensor == nil {
@@ -490,8 +490,8 @@ func (o *oracle) result(res kernel.Result, at []int, want expr.Value, tolerance 
 	}
 }
 
-// sum evaluates the sum of a buffer's rows, or of the values of steps, over all but
-// the last axes of the result.
+// sum evaluates the sum of a buffer's rows, or of the values of steps. It keeps the result's
+// axes, which are the last ones.
 func (o *oracle) sum() {
 	op := &o.k.Op
 	arg, res := op.Arg("x").Name, op.Results[0]
@@ -530,8 +530,8 @@ func (o *oracle) sum() {
 	}
 }
 
-// dependences changes one buffer at a time: what an operation reads must matter,
-// and what it adds to as well.
+// dependences changes one buffer at a time. A result must depend on every buffer that the
+// operation reads or adds to.
 func (o *oracle) dependences() {
 	adds := map[string]bool{}
 	for _, r := range o.results() {
@@ -571,7 +571,7 @@ func (o *oracle) dependences() {
 	}
 }
 
-// reads reports whether the operation names a buffer as something that it reads.
+// reads reports whether the operation names a buffer that it reads.
 func (o *oracle) reads(name string) bool {
 	for _, a := range o.k.Op.Args {
 		if a.Name == name {
@@ -586,7 +586,7 @@ func (o *oracle) reads(name string) bool {
 	return false
 }
 
-// differs reports whether a result is another than it was.
+// differs reports whether a result has changed.
 func (o *oracle) differs(bufs []kernel.Buffer) bool {
 	for i, b := range bufs {
 		p := o.k.Params[i]

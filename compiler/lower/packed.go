@@ -9,7 +9,7 @@ import (
 	"github.com/arithlang/mlc/compiler/plan"
 )
 
-// packedTypes are the buffers that say where packed rows are.
+// packedTypes are the buffers that locate packed rows.
 var packedTypes = []struct {
 	name string
 	t    ir.Type
@@ -19,10 +19,9 @@ var packedTypes = []struct {
 	{kernel.ExampleLength, ir.Ints(ir.Sym("B"))},
 }
 
-// packs reports whether problems of a launch of the training program, which have several
-// lengths, are packed rows: in [B, T, …] there are then no rows that pad, and R counts
-// those there are. A result must not hang on which problems are beside one, and every
-// sum be one over rows.
+// packs reports whether the training program packs rows. Then problems of several lengths have
+// no padding: a shape [B, T, …] has R rows, the number of actual rows. Packing requires that
+// padding cannot change a result, and that no sum is over examples alone.
 func packs(p *plan.Plan) bool {
 	i := slices.IndexFunc(p.Programs, func(q *plan.Program) bool { return q.Name == training })
 	if i < 0 || !p.Varies || p.Programs[i].Buffer("source_tokens") != nil {
@@ -42,14 +41,14 @@ func Rows(shape []ir.Dim) bool {
 	return len(shape) >= 2 && shape[0] == ir.Sym("B") && shape[1] == ir.Sym("T")
 }
 
-// A packing says how the rows of examples lie in the buffers of a function. The zero
-// packing has B times T.
+// A packing says how the rows of examples lie in the buffers of a function. The zero packing
+// has B times T rows.
 type packing struct {
-	counted bool                 // there are R
-	at      map[string]*ir.Value // what says where they are, by name; nil: each example has T
+	counted bool                 // there are R rows
+	at      map[string]*ir.Value // values that locate the rows, by name; nil: each example has T rows
 }
 
-// extents is a shape, in which axes B and T may be one.
+// extents returns the sizes of a shape. With R rows, axes B and T are one axis.
 func (p *packing) extents(shape []ir.Dim) exprs {
 	if p.counted && Rows(shape) {
 		return append(exprs{ivar("R")}, sizes(shape[2:])...)
@@ -68,7 +67,7 @@ func (e *emitter) elements(shape []ir.Dim) *expr.Expr {
 // rowsOf is the number of rows of a shape: the product of all axes but the last.
 func (e *emitter) rowsOf(shape []ir.Dim) *expr.Expr { return e.elements(shape[:max(len(shape)-1, 0)]) }
 
-// viewed is a shape as the buffer of a kernel that goes through examples has it.
+// viewed returns the shape of a buffer in a kernel that loops over examples.
 func (e *emitter) viewed(shape []ir.Dim) exprs {
 	if e.env.rows.ragged(shape) {
 		return e.env.rows.extents(shape)
@@ -76,14 +75,14 @@ func (e *emitter) viewed(shape []ir.Dim) exprs {
 	return sizes(shape)
 }
 
-// packed is an element of a buffer that says where packed rows are.
+// packed returns an element of a buffer that locates packed rows.
 func (e *emitter) packed(name string, at *expr.Expr) *expr.Expr {
 	v := e.env.rows.at[name]
 	return expr.NewElem(e.in(v, name, e.env.rows.extents(v.Type.Shape)...), expr.I32, at)
 }
 
-// leading are the indices along the leading axes of a shape, of row r among all rows; name
-// names what is read for them.
+// leading returns the indices of row r along the leading axes of a shape. name names the
+// elements that it reads.
 func (e *emitter) leading(shape []ir.Dim, r *expr.Expr, name func(name string, x *expr.Expr) *expr.Expr) exprs {
 	at := make(exprs, len(shape)-1)
 	first, ragged := 0, len(at) >= 2 && e.env.rows.ragged(shape)
@@ -104,10 +103,10 @@ func (e *emitter) leading(shape []ir.Dim, r *expr.Expr, name func(name string, x
 	return at
 }
 
-// An example is the rows of one: how many there are, and the first of them.
+// An example is the number of an example's rows, and its first row.
 type example struct{ rows, first *expr.Expr }
 
-// example names the rows of example b, of which a launch has up to T.
+// example names the rows of example b, at most T of them.
 func (e *emitter) example(b *expr.Expr, rows ir.Dim) example {
 	if !e.env.rows.ragged([]ir.Dim{ir.Sym("B"), rows}) {
 		return example{size(rows), mul(b, size(rows))}

@@ -5,8 +5,9 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 )
 
-// lowerRuns numbers the tokens of one example in each cell, from its first token
-// on, and stores rows P, P+1, … of those in a cache, or all.
+// lowerRuns numbers the tokens of one example in each cell, starting at its first token. It
+// stores the numbers of all tokens or, if the tokens are a cache, of the launch's rows P, P+1,
+// ….
 func lowerRuns(e *emitter, v *ir.Value) {
 	tokens := v.Args[0]
 	b := e.grid("b", size(v.Type.Shape[0]))
@@ -36,7 +37,7 @@ func lowerRuns(e *emitter, v *ir.Value) {
 	e.fill(buf, exprs{rows}, row, func(t exprs) *expr.Expr { return ielem(numbers, add(first, t[0])) })
 }
 
-// drawn is the number that this row's draw group has drawn.
+// drawn returns the number that this row's draw group has drawn.
 func (r *row) drawn(v *ir.Value) *expr.Expr {
 	group := expr.New(expr.Div, r.example(), expr.U(uint32(v.Attr.Group)))
 	word := r.tile("word", expr.U32, expr.Int(1))
@@ -44,14 +45,13 @@ func (r *row) drawn(v *ir.Value) *expr.Expr {
 	return below(ref(word, expr.U32, expr.Int(0)), expr.U(uint32(v.Attr.Rows)))
 }
 
-// below is a number 0 … n-1 from a random word.
+// below returns a number 0 … n-1 from a random word.
 func below(word, n *expr.Expr) *expr.Expr {
 	return expr.New(expr.AsI32, expr.New(expr.Mod, word, n))
 }
 
-// lowerSubset takes each of the numbers in turn with the chance of what is still
-// wanted among what is left: Knuth, The Art of Computer Programming, volume 2,
-// 3.4.2, algorithm S.
+// lowerSubset takes each number with probability wanted/left, where left counts the numbers not
+// yet considered. See Knuth, The Art of Computer Programming, volume 2, 3.4.2, algorithm S.
 func lowerSubset(e *emitter, v *ir.Value) {
 	rows, choices, wanted := size(v.Type.Shape[0]), num(v.Attr.Rows), num(v.Attr.Size)
 	last := sub(wanted, expr.Int(1))
@@ -73,7 +73,7 @@ func lowerSubset(e *emitter, v *ir.Value) {
 	})
 }
 
-// noise is the elements of this row of a Noise, two random words each.
+// noise returns the elements of this row of a Noise, from two random words each.
 func (r *row) noise(v *ir.Value) element {
 	words := mul(expr.Int(2), r.width)
 	t := r.tile("bits", expr.U32, words)

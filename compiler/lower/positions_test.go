@@ -41,14 +41,14 @@ var positional = []struct{ name, params, body string }{
 		"v3 = rmsnorm v0 v1 {eps = 1e-05} : f32[B, T, 40]\nv9 = map v3 v2 {expr = x0 * x1} : f32[B, T, 40]"},
 }
 
-// TestPositions compares kernels with tensors, forward and backward, for all rows
-// and for rows from the third on.
+// TestPositions compares kernels with tensors, forward and backward, for all rows and for rows
+// from the third on.
 func TestPositions(t *testing.T) {
 	for _, c := range positional {
 		t.Run(c.name, func(t *testing.T) {
 			p := lowered(t, irtest.Parse(t, "func f\n"+c.params+"\n"+c.body+"\nresult y v9\nend\n"))
 			launches := []kernel.Scalars{{"B": 2, "T": 5, "S": 1, "C": 5, "P": 0}, {"B": 1, "T": 1, "S": 1, "C": 1, "P": 0}}
-			if !strings.Contains(c.body, "pi[") { // drawn positions are those of whole sequences
+			if !strings.Contains(c.body, "pi[") { // drawn positions are for whole sequences
 				launches = append(launches, kernel.Scalars{"B": 4, "T": 3, "S": 1, "C": 7, "P": 2})
 			}
 			runAll(t, p, launches, "")
@@ -56,7 +56,7 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// lowered is a program with the entries f and, for float results, back.
+// lowered returns a program with the entries f and, for float results, back.
 func lowered(t *testing.T, f *ir.Func) *lower.Program {
 	t.Helper()
 	p := &plan.Plan{}
@@ -76,8 +76,8 @@ func lowered(t *testing.T, f *ir.Func) *lower.Program {
 	return l
 }
 
-// program calls f with buffers named as its parameters and results, and adds its
-// weights to the plan. A result with the name of a parameter is in its place.
+// program returns a program that calls f with buffers named as its parameters and results, and
+// adds its weights to the plan. A result named like a parameter overwrites it.
 func program(p *plan.Plan, name string, f *ir.Func) *plan.Program {
 	prog := &plan.Program{Name: name, Memory: name}
 	call := &plan.Call{Func: f, Group: "g", Args: map[string]plan.Ref{}, Results: map[string]plan.Ref{}}
@@ -108,7 +108,7 @@ func program(p *plan.Plan, name string, f *ir.Func) *plan.Program {
 	return prog
 }
 
-// TestNoiseBitsOfRows holds a row that is computed alone to its bits among all.
+// TestNoiseBitsOfRows wants a row computed alone to have the same bits as among all rows.
 func TestNoiseBitsOfRows(t *testing.T) {
 	p := lowered(t, irtest.Parse(t, "func f\nv0 = param x input : f32[B, T, 7]\nv1 = noise {shape = [B, T, 7]; stream = 4} : f32[B, T, 7]\n"+
 		"v9 = map v0 v1 {expr = x0 + x1} : f32[B, T, 7]\nresult y v9\nend\n"))
@@ -131,8 +131,8 @@ func TestNoiseBitsOfRows(t *testing.T) {
 	}
 }
 
-// schemes are whole models whose positions are drawn for training: biases, rotary
-// positions and tables go by the same ones.
+// schemes are whole models whose positions are drawn for training. Biases, rotary positions and
+// tables use the same positions.
 var schemes = []variant{
 	{"loop: random learned positions, rotary, a learned bias of them", func(s *check.Spec) {
 		looped(s, 2, 2)
@@ -165,8 +165,7 @@ var schemes = []variant{
 	}},
 }
 
-// drawn gives s random positions, and problems whose longest has more tokens than the
-// launches of these tests.
+// drawn gives s random positions, and problems longer than the launches of these tests.
 func drawn(s *check.Spec, inner string) {
 	s.Task.Kind, s.Task.DigitsLo, s.Task.DigitsHi = "addition", 1, 4
 	s.Model.Position = check.Position{Kind: "random", Inner: inner, Max: 20}
@@ -188,8 +187,8 @@ func TestSchemes(t *testing.T) {
 	}
 }
 
-// TestPositionsOfARow: what is drawn for a row is the same in a launch as long as its
-// text and in a longer one, so its loss is, to the bit.
+// TestPositionsOfARow wants a row's loss to have the same bits in a launch as long as its text
+// and in a longer launch. The draws for a row must agree.
 func TestPositionsOfARow(t *testing.T) {
 	p := build(t, variant{"", func(s *check.Spec) {
 		schemes[0].change(s)

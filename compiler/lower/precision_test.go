@@ -15,8 +15,8 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// TestRoundedModels runs every function of models as tensors in float64, where roundings to
-// BF16 are too, and as kernels.
+// TestRoundedModels runs every function of models as kernels and as tensors in float64, which
+// also round to BF16.
 func TestRoundedModels(t *testing.T) {
 	shapes := []kernel.Scalars{{"B": 2, "T": 5, "S": 6, "C": 5, "P": 0, "N": 64}}
 	for _, precision := range []string{"bf16", "tf32x3"} {
@@ -30,10 +30,10 @@ func TestRoundedModels(t *testing.T) {
 	}
 }
 
-// TestRoundedProducts holds products of numbers of 16 bits, and of F32 that are split, to
-// float64: their error may be 2^-23 (2 + K/8) times the sum of the products' magnitudes, and a
-// unit in the last place of what is stored. A number is its two halves but for 2^-23 of it, and
-// the product of two low halves, which is left out, is 2^-22 of the factors'.
+// TestRoundedProducts compares products of BF16 factors and of split F32 factors with float64.
+// The error may be 2^-23 (2 + K/8) times the sum of the products' magnitudes, plus a unit in
+// the last place of the stored result. Two halves of a number lack 2^-23 of it. The omitted
+// product of two low halves is 2^-22 of the factors' product.
 func TestRoundedProducts(t *testing.T) {
 	for _, c := range []struct {
 		name, k string

@@ -9,26 +9,26 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// A Program is a lowered plan: what a back end prints.
+// A Program is a lowered plan, which back ends print.
 type Program struct {
 	Groups    []*plan.Group
 	NumParams int
-	States    []string         // names of the optimizer's
-	Kernels   []*kernel.Kernel // each once
+	States    []string         // names of the optimizer's states
+	Kernels   []*kernel.Kernel // without duplicates
 	Entries   []*Entry
 
-	MatrixStates int // how many states, the first ones, the optimizer keeps of a Matrix
+	MatrixStates int // the optimizer keeps the first MatrixStates states for a Matrix
 
-	NumUses   int             // elements of Kept buffers, and of the gradients of parameters by their further uses
-	Folds     []config.Fold   // which add those to the gradients of the first use
-	Source    int             // tokens and
-	Target    int             // rows of the longest problems, which Kept buffers are for; 0: there are none
-	AnyLaunch bool            // sums of gradients are the same however a chunk is cut into launches
-	Joins     bool            // launches of Update may go together
-	Rounds    bool            // parameters are kept rounded to BF16, too
+	NumUses   int             // elements of the space Uses: Kept buffers, and gradients by further uses of parameters
+	Folds     []config.Fold   // add the gradients by further uses to those by the first use
+	Source    int             // tokens of the longest problems, the size of Kept buffers; 0: no Kept buffers
+	Target    int             // rows of the longest problems
+	AnyLaunch bool            // sums of gradients do not depend on how launches cut a chunk
+	Joins     bool            // launches of Update may run together
+	Rounds    bool            // the program also keeps the parameters rounded to BF16
 	Packed    bool            // the memory of gradients has packed rows
-	Geometry  kernel.Geometry // of launches of gradients, on a machine that runs all chunks together
-	AnyLength bool            // rows behind a problem's last change nothing that is said of it
+	Geometry  kernel.Geometry // size of the gradients' launches, on a machine that runs all chunks together
+	AnyLength bool            // rows after a problem's last row cannot change its results
 }
 
 // Routines lists the routines of all entries.
@@ -42,28 +42,28 @@ func (p *Program) Routines() []*Routine {
 	return all
 }
 
-// An Entry is one program of the plan as launches.
+// An Entry is the launches of one program of the plan.
 type Entry struct {
 	Name   string
 	Doc    string
 	Memory *Memory
 	Steps  []Step
-	Flat   bool  // runs on N elements of the arenas from element P on
-	Matrix []int // the shape of the one parameter that it runs on, whose first element is P in the arenas
+	Flat   bool  // runs on N elements of the arenas, starting at element P
+	Matrix []int // the shape of the one parameter that the entry updates; its first element is P in the arenas
 }
 
-// Optimizer reports whether an entry is of the optimizer, which runs on the arenas.
+// Optimizer reports whether an entry belongs to the optimizer, which runs on the arenas.
 func (e *Entry) Optimizer() bool { return e.Flat || e.Matrix != nil }
 
-// A Memory is the buffers of one or more entries. The extent T of a buffer is C
-// in memory, so that the layout does not depend on how many rows a launch has.
+// A Memory is the buffers of one or more entries. In memory, the extent T of a buffer is C: the
+// layout does not depend on the number of rows in a launch.
 type Memory struct {
 	Name    string
 	Buffers []*Buffer
-	Packed  bool // in [B, T, …] there are R rows
+	Packed  bool // a shape [B, T, …] has R rows
 }
 
-// Buffer finds a buffer by name.
+// Buffer returns the buffer with the given name, or nil.
 func (m *Memory) Buffer(name string) *Buffer {
 	for _, b := range m.Buffers {
 		if b.Name == name {
@@ -73,22 +73,22 @@ func (m *Memory) Buffer(name string) *Buffer {
 	return nil
 }
 
-// A Buffer is memory between kernels. A Temp lives within one routine and may serve
-// several. A Kept one is in the space Uses, at the same place in all entries.
+// A Buffer is memory that kernels exchange. A Temp buffer lives within one routine, and several
+// routines may share it. A Kept buffer is in the space Uses, at the same place in all entries.
 type Buffer struct {
 	plan.Buffer
 	Temp        bool
-	Off, Stride int // Kept: of the first tensor, and from one to the next
+	Off, Stride int // Kept: the place of the first tensor, and the distance to the next
 }
 
-// A Step runs a routine once, or for l = 0 … N*Runs-1 (from there to 0 when Down)
-// when N > 0; not at all when the launch has runs of the kind Unless. The layer
-// number of a launch is l, after all runs without gradients where Runs is WithGrad.
+// A Step runs a routine once, or for l = 0 … N*Runs-1 when N > 0 (downwards if Down). It does
+// not run when the launch has runs of the kind Unless. The layer number of a launch is l. If
+// Runs is WithGrad, it also counts the layers of all runs without gradients.
 type Step struct {
 	Routine *Routine
 	N       int
 	Runs    plan.Runs
-	Most    int // Runs at most, 0: once
+	Most    int // the most Runs; 0: once
 	Down    bool
 	Unless  plan.Runs
 }
@@ -101,12 +101,13 @@ type Routine struct {
 	Launches []Launch
 	Func     *ir.Func
 	Groups   []*opt.Group
-	Args     map[*ir.Value]Arg // where the function's parameters, results and temporaries live
+	Args     map[*ir.Value]Arg // the places of the function's parameters, results and temporaries
 }
 
-// A Launch runs one kernel. Note says what it computes, in the model's names. One that
-// Joins may run at the same time as the launch before it, which has the same kernel, and
-// as those that this joins: none writes what another reads or writes.
+// A Launch runs one kernel. Note names the values that it computes, as the model does. A launch
+// that Joins has the same kernel as the launch before it. Both may run at the same time, with
+// all launches that the one before joins. No launch among them reads or writes memory that
+// another writes.
 type Launch struct {
 	Kernel *kernel.Kernel
 	Args   []Arg
@@ -115,12 +116,12 @@ type Launch struct {
 	Pos    diag.Pos
 }
 
-// Space is where an argument lives.
+// Space is the memory that an argument lives in.
 type Space uint8
 
-// The spaces: a buffer of the entry, the parameter or gradient arena or the rounded
-// parameters at a group's parameter, an element of the gradients of further uses, and the
-// flat arenas that the optimizer runs on.
+// The spaces. InBuffer is a buffer of the entry. InParams, InRounded and InGrads are a group's
+// parameter in the arenas of parameters, rounded parameters and gradients. InUses is an element
+// of the gradients by further uses. The others are the flat arenas of the optimizer.
 const (
 	InBuffer Space = iota
 	InParams
@@ -133,16 +134,16 @@ const (
 	FlatState
 )
 
-// An Arg is what a kernel's buffer is bound to.
+// An Arg is the memory that a kernel's buffer is bound to.
 type Arg struct {
 	Space  Space
 	Ref    plan.Ref    // InBuffer
-	Group  *plan.Group // InParams, InRounded, InGrads: of the instance of layer l in a loop, else instance 0
-	Param  string      // of the group; FlatState: the name of the state
-	Off    int         // of the parameter within an instance; InUses: in the space
-	Stride int         // InUses: from the place of a layer to that of the next, in a loop over layers
-	State  int         // FlatState: its number
-	Use    int         // InGrads: how many uses of the parameter the routine has before
+	Group  *plan.Group // InParams, InRounded, InGrads: the group; its instance is l in a loop, else 0
+	Param  string      // in the group; FlatState: the name of the state
+	Off    int         // the parameter's place within an instance; InUses: the place in the space
+	Stride int         // InUses: the distance between the places of two layers, in a loop over layers
+	State  int         // FlatState: the number of the state
+	Use    int         // InGrads: the number of earlier uses of the parameter in the routine
 }
 
 // Lower lowers a plan.

@@ -15,7 +15,7 @@ import (
 type lowerer struct {
 	plan    *plan.Plan
 	out     *Program
-	kernels map[string]*kernel.Kernel // by text without name
+	kernels map[string]*kernel.Kernel // keyed by the text without the name
 	names   map[string]bool
 	kept    map[string]*Buffer
 	entry   *Entry
@@ -55,13 +55,13 @@ func (l *lowerer) program(p *plan.Program) error {
 	return nil
 }
 
-// given says where a buffer is in the order in which the runtime fills buffers, so that one
-// copy to a device fills them all, and 0 of others, which come before them.
+// given returns a buffer's rank in the order that the runtime fills buffers: then one copy to a
+// device fills them all. All other buffers have rank 0.
 func given(name string) int {
 	return 1 + slices.Index([]string{"source_tokens", "target_tokens", "labels", kernel.RowExample, kernel.ExampleStart, kernel.ExampleLength}, name)
 }
 
-// buffer finds the place of a Kept buffer.
+// buffer adds the place of a Kept buffer.
 func (l *lowerer) buffer(b *plan.Buffer) *Buffer {
 	out := &Buffer{Buffer: *b}
 	if !b.Kept {
@@ -81,7 +81,7 @@ func (l *lowerer) buffer(b *plan.Buffer) *Buffer {
 	return out
 }
 
-// memory finds the memory that an earlier entry has declared, or makes it.
+// memory returns the memory that an earlier entry has declared, or a new one.
 func (l *lowerer) memory(name string) *Memory {
 	for _, e := range l.out.Entries {
 		if e.Memory.Name == name {
@@ -91,7 +91,7 @@ func (l *lowerer) memory(name string) *Memory {
 	return &Memory{Name: name}
 }
 
-// step adds the step s of a call, whose routine it lowers.
+// step lowers the routine of a call and adds the step s.
 func (l *lowerer) step(c *plan.Call, s Step) error {
 	stored := *c
 	stored.Func = copied(c.Func)
@@ -107,8 +107,8 @@ func (l *lowerer) step(c *plan.Call, s Step) error {
 	return nil
 }
 
-// copied gives f a copy of each parameter that it returns, and of what it returns
-// twice: a result is a value that its kernels store at one place.
+// copied copies each parameter that f returns, and each value that f returns again. Kernels can
+// then store every result at one place.
 func copied(f *ir.Func) *ir.Func {
 	g := *f
 	g.Values, g.Results = slices.Clone(f.Values), slices.Clone(f.Results)
@@ -126,7 +126,7 @@ func copied(f *ir.Func) *ir.Func {
 	return &g
 }
 
-// A binder says where the values of one call live.
+// A binder binds the values of one call to memory.
 type binder struct {
 	*lowerer
 	call *plan.Call
@@ -184,7 +184,7 @@ func (b *binder) params() {
 	}
 }
 
-// weight is where a parameter is: of the call's group, or of those for all layers.
+// weight returns the place of a parameter, in the call's group or in a group for all layers.
 func (b *binder) weight(name string, s Space) Arg {
 	if g, p, off := b.plan.Find(b.call.Group, name); g != nil {
 		return Arg{Space: s, Group: g, Param: p.Name, Off: off}
@@ -192,8 +192,8 @@ func (b *binder) weight(name string, s Space) Arg {
 	panic(fmt.Sprintf("BUG: %s: neither group %q nor those for all layers have a parameter %s", b.call.Func.Name, b.call.Group, name))
 }
 
-// routine lowers a function: its groups, their kernels, the order of their launches, and
-// the temporaries between them.
+// routine lowers a function: its groups and their kernels, the order of launches, and the
+// temporaries between them.
 func (l *lowerer) routine(f *ir.Func, b *binder) (*Routine, error) {
 	r := &Routine{Name: f.Name, Pos: f.Pos, Func: f, Args: b.arg}
 	var tasks []*task
@@ -230,8 +230,8 @@ func (l *lowerer) routine(f *ir.Func, b *binder) (*Routine, error) {
 	return r, nil
 }
 
-// rounded binds what a group computes, if that is a parameter of the model rounded: the
-// optimizer leaves it.
+// rounded binds the value of a group that only rounds a parameter of the model: the optimizer
+// stores that value. It reports whether the group does this.
 func (b *binder) rounded(g *opt.Group) bool {
 	if len(g.Anchors) > 0 || len(g.Members) > 1 {
 		return false
@@ -249,14 +249,14 @@ func (b *binder) rounded(g *opt.Group) bool {
 	return true
 }
 
-// Aligned says whether a parameter or gradient, of an arena of elements of a type, begins at
-// a multiple of 16 bytes in each instance of its group, given that the arena does.
+// Aligned reports whether a parameter or gradient starts at a multiple of 16 bytes in each
+// instance of its group, if the arena does. t is the arena's element type.
 func (a Arg) Aligned(t expr.Type) bool {
 	elements := 16 / kernel.Bytes(t)
 	return (a.Group.Off+a.Off)%elements == 0 && (a.Group.Layers == 1 || a.Group.Stride%elements == 0)
 }
 
-// place gives every output of a task that is no result a temporary buffer. Tasks of one
+// place gives each output of a task, unless it is a result, a temporary buffer. Tasks of one
 // set run at the same time.
 func (b *binder) place(sets [][]*task) {
 	var values []*ir.Value
@@ -284,7 +284,7 @@ func (b *binder) place(sets [][]*task) {
 	}
 }
 
-// lastUse is the last set with a task that reads a value.
+// lastUse returns the last set with a task that reads v, or -1.
 func lastUse(v *ir.Value, sets [][]*task) int {
 	for i, set := range slices.Backward(sets) {
 		if slices.ContainsFunc(set, func(t *task) bool { return slices.Contains(t.group.Inputs, v) }) {
@@ -294,7 +294,7 @@ func lastUse(v *ir.Value, sets [][]*task) int {
 	return -1
 }
 
-// temp finds or adds a temporary of the entry that this routine does not use yet.
+// temp finds or adds a temporary of the entry that this routine does not yet use.
 func (b *binder) temp(size string, t ir.Type, used map[string]bool) string {
 	n := 0
 	for _, buf := range b.entry.Memory.Buffers {
@@ -311,8 +311,8 @@ func (b *binder) temp(size string, t ir.Type, used map[string]bool) string {
 	return name
 }
 
-// unique returns the program's kernel with the text of k, which it adds under a
-// free name when there is none.
+// unique returns the program's kernel with the text of k. If there is no such kernel, it adds k
+// under a free name.
 func (l *lowerer) unique(k *kernel.Kernel) *kernel.Kernel {
 	named := *k
 	named.Name, named.Pos = "k", ir.Func{}.Pos
@@ -334,8 +334,8 @@ func (l *lowerer) unique(k *kernel.Kernel) *kernel.Kernel {
 	return k
 }
 
-// note names what a group computes: the results of the function, without those
-// that are merely saved, and else the labels of its values.
+// note names the results of the function that a group computes, except saved ones. Without such
+// results, it lists the labels of the group's values.
 func note(f *ir.Func, g *opt.Group) string {
 	var names, labels []string
 	for _, v := range g.Outputs {
@@ -356,7 +356,7 @@ func note(f *ir.Func, g *opt.Group) string {
 	return strings.Join(names, ", ")
 }
 
-// optimizer lowers a function over the arenas to an entry of one routine.
+// optimizer lowers a function over the arenas to an entry with one routine.
 func (l *lowerer) optimizer(f *ir.Func) error {
 	l.entry = &Entry{Name: f.Name, Memory: &Memory{Name: f.Name}, Flat: true}
 	if shape := f.Params[0].Type.Shape; len(shape) == 2 {

@@ -13,10 +13,9 @@ func (r *row) accumulate(t string, el element) {
 	r.mapTo(t, func(i exprs) *expr.Expr { return add(elem(t, i[0]), el(i[0])) })
 }
 
-// lowerSum sums over all leading axes, or over everything, in ascending order of
-// rows; a whole row is summed canonically. Where an axis besides the last is left,
-// each cell makes one row of the result.
-// Sums of the same rows are taken together.
+// lowerSum sums over all leading axes, or over everything, in ascending order of rows. A whole
+// row is summed canonically. If axes other than the last remain, each cell computes one row of
+// the result. All sums of a group read the same rows and are computed together.
 func lowerSum(e *emitter, v *ir.Value) {
 	x := v.Args[0]
 	shape := x.Type.Shape
@@ -95,8 +94,8 @@ func (r *row) softmaxStats(x element) (maximum, sum *expr.Expr) {
 	return maximum, sum
 }
 
-// lowerCrossEntropy computes log(sum exp(x - max)) - (x[label] - max) for each
-// row, and 0 where the label is -1.
+// lowerCrossEntropy computes log(sum exp(x - max)) - (x[label] - max) for each row, or 0 if the
+// label is -1.
 func lowerCrossEntropy(e *emitter, v *ir.Value) {
 	e.group.Shape = v.Args[0].Type.Shape
 	r := e.cellRow()
@@ -107,7 +106,7 @@ func lowerCrossEntropy(e *emitter, v *ir.Value) {
 	e.set(e.out(v, "loss", e.cells()), where(le(expr.Int(0), label), loss, expr.F(0)), r.index)
 }
 
-// one loads what a buffer has for each row.
+// one loads the element of a buffer for this row.
 func (r *row) one(name string, v *ir.Value, buf string) *expr.Expr {
 	return r.element(name, v.Type.Elem, r.in(v, buf, r.cells()), r.index)
 }
@@ -125,8 +124,7 @@ func lowerCrossEntropyGrad(e *emitter, v *ir.Value) {
 	r.members()
 }
 
-// lowerArgMax finds the first of the largest elements of each row: the smallest
-// index among those equal to the maximum.
+// lowerArgMax finds the smallest index of an element equal to the maximum of each row.
 func lowerArgMax(e *emitter, v *ir.Value) {
 	e.group.Shape = v.Args[0].Type.Shape
 	r := e.cellRow()

@@ -11,27 +11,27 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// A row is one row of a group's shape: the last axis runs inside, the leading
-// ones are flattened to row. The elementwise members of the group are computed
-// on it, one tile of width elements at a time.
+// A row is one row of a group's shape. The last axis runs inside it, and the leading axes are
+// flattened to rows. The group's elementwise members are computed on it, one tile of width
+// elements at a time.
 type row struct {
 	*emitter
 	shape []ir.Dim
-	index *expr.Expr            // of the row among all rows
-	first *expr.Expr            // of the row's first element along the last axis
-	width *expr.Expr            // elements of the row that this cell computes
-	start *expr.Expr            // where it begins in buffers of the shape, if it is an example's packed rows
-	lead  exprs                 // indices of the leading axes, made when first needed
-	value map[*ir.Value]element // what is known on this row
+	index *expr.Expr            // the number of the row among all rows
+	first *expr.Expr            // the index of the row's first element along the last axis
+	width *expr.Expr            // the number of elements that this cell computes
+	start *expr.Expr            // packed rows of an example: the start in buffers of the shape
+	lead  exprs                 // indices of the leading axes, named on first use
+	value map[*ir.Value]element // the known values on this row
 }
 
-// An element is the value at index e of the row.
+// An element returns the value at index e of the row.
 type element func(e *expr.Expr) *expr.Expr
 
 const flatTile = ir.Segment // elements of a cell over a flat arena
 
-// newRow makes the program for row index of the group's shape. Shapes of rank 1
-// are cut into cells of flatTile elements instead, and index is the cell.
+// newRow starts the program for row index of the group's shape. A shape of rank 1 is split into
+// cells of flatTile elements, and index is the cell.
 func (e *emitter) newRow(index *expr.Expr) *row {
 	shape := e.group.Shape
 	r := &row{emitter: e, shape: shape, index: index, first: expr.Int(0), value: map[*ir.Value]element{}}
@@ -50,10 +50,10 @@ func (e *emitter) newRow(index *expr.Expr) *row {
 	return r
 }
 
-// cellRow makes the program for one row in each cell.
+// cellRow starts a program that computes one row in each cell.
 func (e *emitter) cellRow() *row { return e.newRow(e.grid("r", e.cells())) }
 
-// cells is the grid of a row program.
+// cells is the size of a row program's grid.
 func (e *emitter) cells() *expr.Expr {
 	if s := e.group.Shape; len(s) == 1 {
 		return ceilDiv(size(s[0]), flatTile)
@@ -61,7 +61,7 @@ func (e *emitter) cells() *expr.Expr {
 	return e.rowsOf(e.group.Shape)
 }
 
-// leading is the index along leading axis i.
+// leading returns the index along leading axis i.
 func (r *row) leading(i int) *expr.Expr {
 	if r.lead == nil {
 		r.lead = r.emitter.leading(r.shape, r.index, r.let)
@@ -72,10 +72,10 @@ func (r *row) leading(i int) *expr.Expr {
 	return r.lead[i]
 }
 
-// column is the index along the last axis of element e of the row.
+// column returns the index of element e of the row along the last axis.
 func (r *row) column(e *expr.Expr) *expr.Expr { return add(r.first, e) }
 
-// read gives the elements of an input on this row, loading them on first use.
+// read returns the elements of an input on this row. The first use loads them.
 func (r *row) read(v *ir.Value, label string) element {
 	if el, ok := r.value[v]; ok {
 		return el
@@ -91,8 +91,8 @@ func (r *row) read(v *ir.Value, label string) element {
 	return r.value[v]
 }
 
-// view declares the buffer of v, flattened to rows where it has the group's
-// shape, and gives the place of this row in it.
+// view declares the buffer of v and returns the place of this row in it. A buffer with the
+// group's shape is flattened to rows.
 func (r *row) view(v *ir.Value, label string, declare func(*ir.Value, string, ...*expr.Expr) string) (string, place) {
 	shape := v.Type.Shape
 	switch same := slices.Equal(shape, r.shape); {
@@ -127,15 +127,14 @@ func (r *row) view(v *ir.Value, label string, declare func(*ir.Value, string, ..
 	}
 }
 
-// ofRows reports whether a shape is that of one element for each row of the group's.
+// ofRows reports whether a shape has one element for each row of the group's shape.
 func (e *emitter) ofRows(shape []ir.Dim) bool {
 	rows, last := e.group.Shape, len(shape)-1
 	return last > 0 && len(rows) == len(shape) && slices.Equal(rows[:last], shape[:last]) && shape[last] == ir.N(1) && rows[last] != ir.N(1)
 }
 
-// members computes the elementwise members that the group leaves for others and
-// stores them, and the anchor too when it is an output. Members that only other
-// members use are part of their expressions.
+// members computes the elementwise members and stores the outputs among them, and the anchor if
+// it is an output. Members that only other members use become part of their expressions.
 func (r *row) members() {
 	for _, v := range r.group.Anchors {
 		if slices.Contains(r.group.Outputs, v) {
@@ -155,7 +154,7 @@ func (r *row) members() {
 	}
 }
 
-// keep puts a value into a tile, for those that read it.
+// keep puts a value into a tile for its readers.
 func (r *row) keep(name string, v *ir.Value) {
 	el := r.value[v]
 	t := r.tile(name, v.Type.Elem, r.width)
@@ -178,7 +177,7 @@ func (r *row) result(v *ir.Value) {
 	r.store(v, buf, exprs{r.width}, at, func(i exprs) *expr.Expr { return r.value[v](i[0]) })
 }
 
-// member gives the elements of an elementwise value.
+// member returns the elements of an elementwise value.
 func (r *row) member(v *ir.Value) element {
 	switch v.Op {
 	case ir.Dropout:
@@ -216,8 +215,8 @@ func (r *row) operand(v *ir.Value) element {
 	return r.read(v, label(v, "x"))
 }
 
-// applied is a Map's expression: arg gives its arguments, and index where it is along
-// an axis, asked for those that matter.
+// applied returns a Map's expression. arg returns its arguments, and index returns the index
+// along an axis. index is called only for axes that the expression reads.
 func applied(v *ir.Value, arg func(*ir.Value) *expr.Expr, index func(axis int) *expr.Expr) *expr.Expr {
 	vars := map[string]*expr.Expr{}
 	for i, a := range v.Args {
@@ -231,8 +230,8 @@ func applied(v *ir.Value, arg func(*ir.Value) *expr.Expr, index func(axis int) *
 	return expr.Simplify(expr.Subst(v.Attr.Expr, vars))
 }
 
-// words fills a tile with the random words of this row: the word of an element
-// is counted within its example, all axes but the first.
+// words fills a tile with the random words of this row. Words are counted over all axes except
+// the first, within the row's example.
 func (r *row) words(stream uint32) string {
 	t := r.tile("bits", expr.U32, r.width)
 	base := expr.Int(0)
@@ -243,7 +242,7 @@ func (r *row) words(stream uint32) string {
 	return t
 }
 
-// example is the number of this row's example within the step's batch.
+// example returns the number of this row's example within the step's batch.
 func (r *row) example() *expr.Expr {
 	return expr.New(expr.Add, firstExample, expr.New(expr.AsU32, r.leading(0)))
 }
@@ -251,19 +250,18 @@ func (r *row) example() *expr.Expr {
 // firstExample is the number of the launch's first example.
 var firstExample = expr.NewVar("example", expr.U32)
 
-// dropped keeps x, scaled by 1/(1-rate), where its random word is at least
-// rate * 2^32.
+// dropped returns x scaled by 1/(1-rate) if its random word is at least rate * 2^32, else 0.
 func dropped(x, word *expr.Expr, rate float64) *expr.Expr {
 	threshold := expr.U(uint32(math.Round(rate * (1 << 32))))
 	return where(lt(word, threshold), expr.F(0), mul(x, expr.F(1/(1-rate))))
 }
 
-// pos is the spec position of a group: that of its first value.
+// pos returns the spec position of a group's first value.
 func pos(g *opt.Group) diag.Pos {
 	return slices.Concat(g.Anchors, g.Members)[0].Pos
 }
 
-// lowerMap computes a group of elementwise values alone.
+// lowerMap computes a group that has only elementwise values.
 func lowerMap(e *emitter, _ *ir.Value) {
 	e.cellRow().members()
 }

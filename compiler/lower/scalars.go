@@ -7,7 +7,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// freeVars names every variable that a kernel's expressions mention.
+// freeVars returns the names of all variables in a kernel's expressions.
 func freeVars(k *kernel.Kernel) map[string]bool {
 	used := map[string]bool{}
 	scan := func(es ...*expr.Expr) {
@@ -29,8 +29,8 @@ func freeVars(k *kernel.Kernel) map[string]bool {
 	return used
 }
 
-// placeTiles puts the making of each tile where the last of the variables that its
-// shape uses gets its value, or first where it uses none.
+// placeTiles inserts each tile's declaration after the last definition of a variable in its
+// shape. A tile without variables comes first.
 func (e *emitter) placeTiles() {
 	depth := map[string]int{}
 	for s := range kernel.All(e.k.Body) {
@@ -53,7 +53,8 @@ func (e *emitter) placeTiles() {
 	e.k.Body = append(first, placed(e.k.Body, after)...)
 }
 
-// placed puts statements behind those that define a name, or first into their bodies.
+// placed inserts statements after the definitions of their names, or first in the bodies that
+// define them.
 func placed(body []kernel.Stmt, after map[string][]kernel.Stmt) []kernel.Stmt {
 	var out []kernel.Stmt
 	for _, s := range body {
@@ -67,8 +68,8 @@ func placed(body []kernel.Stmt, after map[string][]kernel.Stmt) []kernel.Stmt {
 	return out
 }
 
-// defined is the name that a statement gives a value to: for those after it, or for
-// its body.
+// defined returns the name that a statement gives a value, for later statements or for its
+// body.
 func defined(s kernel.Stmt) string {
 	if l, ok := s.(*kernel.For); ok {
 		return l.Var

@@ -8,8 +8,8 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// A site is where a bias and a mask apply: rows and keys of a launch, and the two
-// expressions over h, i, j and tiles of parameters.
+// A site is the place of a bias and a mask: rows and keys of a launch, and two expressions. The
+// expressions read h, i, j and tiles of parameters.
 type site struct {
 	*emitter
 	v          *ir.Value
@@ -17,16 +17,16 @@ type site struct {
 	rows, keys *expr.Expr // of this launch
 	total      *expr.Expr // rows of the whole sequence, I
 	heads, h   *expr.Expr
-	mask, bias *expr.Expr // nil where there is none
+	mask, bias *expr.Expr // nil: none
 	params     []*ir.Value
-	bufferOf   map[string]string // of the parameters, by their names
-	tileOf     map[string]string // of the same
-	tiles      []string          // of those that all examples share
-	ofExamples []int             // the parameters that have a row for each row of an example
+	bufferOf   map[string]string // keyed by the parameter's name
+	tileOf     map[string]string // keyed by the parameter's name
+	tiles      []string          // tiles that all examples share
+	ofExamples []int             // the parameters with one row per row of an example
 }
 
-// newSite declares the parameters' buffers and tiles and binds mask and bias to them; the
-// operation names the buffers.
+// newSite declares the parameters' buffers and tiles, and binds mask and bias to them. In the
+// operation, mask and bias name the buffers.
 func newSite(e *emitter, v *ir.Value, rows, keys ir.Dim, params []*ir.Value) *site {
 	s := &site{emitter: e, v: v, attr: v.Attr.Attn, rows: size(rows), keys: size(keys), total: ivar("C"), params: params}
 	s.heads = num(s.attr.Heads)
@@ -61,8 +61,8 @@ func newSite(e *emitter, v *ir.Value, rows, keys ir.Dim, params []*ir.Value) *si
 	return s
 }
 
-// enter binds mask and bias to example b, where they read what each example has for itself:
-// the numbers of its rows, which come into tiles. Rows says where those of an extent are.
+// enter binds mask and bias to example b, if they read numbers that each example has for its
+// rows. These numbers are loaded into tiles. rows returns the rows of an extent in the example.
 func (s *site) enter(b *expr.Expr, rows func(n ir.Dim) example) {
 	if len(s.ofExamples) == 0 {
 		return
@@ -85,8 +85,8 @@ func (s *site) enter(b *expr.Expr, rows func(n ir.Dim) example) {
 	op.Mask, op.Bias = s.bind(s.bufferOf, first)
 }
 
-// bind makes mask and bias, with each parameter called by a name of its own; first is where
-// in its buffer an example begins, for those that have their rows one after the other.
+// bind returns mask and bias with the parameters renamed by param. first gives the start of the
+// example in the buffer of a parameter with one row per row of an example.
 func (s *site) bind(param map[string]string, first map[string]*expr.Expr) (mask, bias *expr.Expr) {
 	mask, bias = s.bound(s.attr.Mask, param, first), s.bound(s.attr.Guarded(), param, first)
 	if mask != nil && mask.IsConst() && mask.I != 0 {
@@ -95,7 +95,7 @@ func (s *site) bind(param map[string]string, first map[string]*expr.Expr) (mask,
 	return mask, bias
 }
 
-// bound puts tiles and lengths into a mask or a bias.
+// bound substitutes tiles and lengths in a mask or a bias.
 func (s *site) bound(x *expr.Expr, tile map[string]string, first map[string]*expr.Expr) *expr.Expr {
 	if x == nil {
 		return nil
@@ -112,7 +112,7 @@ func (s *site) bound(x *expr.Expr, tile map[string]string, first map[string]*exp
 	return expr.Simplify(expr.Subst(x, map[string]*expr.Expr{"H": s.heads, "I": s.total, "J": s.keys}))
 }
 
-// at is a mask, bias or bound at query i and key j, nil if there is none.
+// at returns a mask, bias or bound at query i and key j, or nil for nil.
 func at(x, i, j *expr.Expr) *expr.Expr {
 	if x == nil {
 		return nil
@@ -120,8 +120,8 @@ func at(x, i, j *expr.Expr) *expr.Expr {
 	return expr.Simplify(expr.Subst(x, map[string]*expr.Expr{"i": i, "j": j}))
 }
 
-// whereOpen is x where a cell is open, everywhere if there is no condition for that,
-// and else closed.
+// whereOpen returns x at open cells and closed at others. A nil condition leaves all cells
+// open.
 func whereOpen(open, x, closed *expr.Expr) *expr.Expr {
 	if open == nil {
 		return x
@@ -129,11 +129,11 @@ func whereOpen(open, x, closed *expr.Expr) *expr.Expr {
 	return where(open, x, closed)
 }
 
-// ofHead is the place of a tile that a buffer has for each head.
+// ofHead returns the index of a tile's element in a buffer with one such tile per head.
 func (s *site) ofHead(i exprs) exprs { return append(exprs{s.h}, i...) }
 
-// queryOf is the row i of its sequence that row t of a launch is.
+// queryOf returns the row i of the sequence for row t of a launch.
 func queryOf(t *expr.Expr) *expr.Expr { return add(ivar("P"), t) }
 
-// paramName is a parameter's name as an identifier.
+// paramName returns a parameter's name as an identifier.
 func paramName(param string) string { return strings.ReplaceAll(param, ".", "_") }

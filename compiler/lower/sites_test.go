@@ -14,9 +14,9 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// direct are biases that the attention kernels read by themselves, over lines of up
-// to 40 rows and 45 keys: element 0 and the last of diagonal and anti are for cells
-// beyond. Relative scores are of distances up to 3.
+// direct are biases that the attention kernels read themselves, over lines of up to 40 rows and
+// 45 keys. The first and last elements of diagonal and anti are for cells beyond. Relative
+// scores have distances up to 3.
 var direct = []struct{ name, params, bias, relative string }{
 	{"clipped diagonals", "diagonal", "diagonal[h, min(max(j - i + 40, 0), 85)]", ""},
 	{"two directions", "diagonal anti", "max(diagonal[h, min(max(j - i + 40, 0), 85)], anti[h, min(max(i + j + 46 - J, 0), 85)])", ""},
@@ -32,7 +32,8 @@ var direct = []struct{ name, params, bias, relative string }{
 // directMasks leave narrow and wide windows, and rows and blocks without keys.
 var directMasks = []string{"", "j <= i", "j <= i && i - 2 <= j", "J - 4 - 2*i <= j && j <= J - 1 - 2*i", "i < 3 && j <= i", "34 <= j && j <= i", "i + 2 <= j && j <= i + 4"}
 
-// directSite is an attention of two heads of width 4 and what is left of it by name.
+// directSite returns an attention of two heads of width 4 or, if more is set, the attention's
+// weights or logits.
 func directSite(params, bias, relative, mask, more string) string {
 	var b strings.Builder
 	b.WriteString("func site\n  v0 = param q input : f32[B, T, 8]\n  v1 = param k input : f32[B, S, 8]\n  v2 = param v input : f32[B, S, 8]\n")
@@ -64,8 +65,8 @@ func directSite(params, bias, relative, mask, more string) string {
 	return b.String()
 }
 
-// calling is a program that calls a function with parameters and buffers of the
-// same names; with gradients, those of a result y too.
+// calling returns a program that calls a function with parameters and buffers named alike. With
+// gradients, it also computes the gradients of a result y.
 func calling(t *testing.T, f *ir.Func, gradients bool) *lower.Program {
 	t.Helper()
 	group := &plan.Group{Name: "site", Layers: 1}
@@ -113,7 +114,7 @@ func calling(t *testing.T, f *ir.Func, gradients bool) *lower.Program {
 	return l
 }
 
-// noTable wants a kernel to hold nothing of all queries by all keys.
+// noTable wants a kernel without memory for all queries by all keys.
 func noTable(t *testing.T, k *kernel.Kernel) {
 	t.Helper()
 	all := func(shape []*expr.Expr) bool {
@@ -132,8 +133,8 @@ func noTable(t *testing.T, k *kernel.Kernel) {
 	}
 }
 
-// TestDirectSites runs attention, its gradient and its weights with biases and
-// scores that the kernels read by themselves.
+// TestDirectSites runs attention, its gradient and its weights with biases and relative scores
+// that the kernels read themselves.
 func TestDirectSites(t *testing.T) {
 	shapes := []kernel.Scalars{
 		{"B": 2, "T": 1, "S": 1, "C": 1, "P": 0, "N": 1},
@@ -158,7 +159,8 @@ func TestDirectSites(t *testing.T) {
 	}
 }
 
-// TestLearnedParametersNeedATable: the kernel of the gradient makes none for a parameter.
+// TestLearnedParametersNeedATable wants no kernel for a parameter's gradient without a bias
+// table.
 func TestLearnedParametersNeedATable(t *testing.T) {
 	text := strings.ReplaceAll(directSite("diagonal", "diagonal[h, j - i + 40]", "", "", ""), " fixed : ", " weight : ")
 	f := irtest.Parse(t, text)

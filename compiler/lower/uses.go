@@ -10,17 +10,17 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// training is the program that leaves gradients.
+// training is the program that computes gradients.
 const training = "gradients"
 
-// separateUses gives every use of a parameter but the first a place of its own for its
-// gradient. A kernel adds the rows of its launch to what those before it left, in
-// ascending order. So a use's sum is one chain over the rows of a chunk, and it is the
-// same however the chunk is cut into launches, if no other use adds to it in between.
-// Uses are added when the chunk is through.
+// separateUses gives the gradient of every use of a parameter, except the first, its own place.
+// A kernel adds the rows of its launch, in ascending order, to the sum that earlier launches
+// left. If no other use adds to the same place, a use's sum is one chain over the rows of a
+// chunk. The chain does not depend on how launches cut the chunk. The uses are added at the end
+// of the chunk.
 //
-// Where a gradient is no such chain, nothing is separated, and launches are part of what
-// sums are: where bias tables that read the length of a text are learned.
+// Nothing is separated if a gradient is no such chain, or if padding can change a result. Then
+// the sums depend on the launches.
 func (p *Program) separateUses() {
 	e := p.Entry(training)
 	if e == nil || unchained(e) != "" || !readsSource(e) && seesFillers(e.funcs()) {
@@ -44,23 +44,22 @@ func (p *Program) separateUses() {
 	}
 }
 
-// seesFillers reports whether a result may hang on how long the longest problem of a
-// launch is, and so on which problems are beside it: in a model of one text, whose
-// problems have several lengths, if a query may see keys behind itself, if masks and biases
-// read the length, or if it is a launch's rows that random words of an attention are counted by.
+// seesFillers reports whether padding, and so the other problems of a launch, can change a
+// result. This concerns models of one text whose problems have several lengths. fillersSeen
+// lists the cases.
 func seesFillers(funcs []*ir.Func) bool {
 	return anyAttention(funcs, func(v *ir.Value) bool { return fillersSeen(v) != "" })
 }
 
-// anyLength reports whether rows behind a problem's last one change nothing that an entry
-// says of it.
+// anyLength reports whether rows after a problem's last row cannot change the entry's results
+// for the problem.
 func anyLength(e *Entry) bool {
 	return !readsSource(e) && !anyAttention(e.funcs(), func(v *ir.Value) bool { return !causal(v) || readsLength(v) })
 }
 
 func readsSource(e *Entry) bool { return e.Memory.Buffer("source_tokens") != nil }
 
-// funcs are the functions that an entry runs.
+// funcs returns the functions that an entry runs.
 func (e *Entry) funcs() []*ir.Func {
 	var all []*ir.Func
 	for _, s := range e.Steps {
@@ -69,7 +68,7 @@ func (e *Entry) funcs() []*ir.Func {
 	return all
 }
 
-// funcsOf are the functions that a program runs.
+// funcsOf returns the functions that a program runs.
 func funcsOf(p *plan.Program) []*ir.Func {
 	var all []*ir.Func
 	for _, c := range p.Calls() {
@@ -78,23 +77,24 @@ func funcsOf(p *plan.Program) []*ir.Func {
 	return all
 }
 
-// anyValue reports whether there is such a value.
+// anyValue reports whether a value of the functions satisfies such.
 func anyValue(funcs []*ir.Func, such func(*ir.Value) bool) bool {
 	return slices.ContainsFunc(funcs, func(f *ir.Func) bool { return slices.ContainsFunc(f.Values, such) })
 }
 
-// anyAttention reports whether there is such an attention.
+// anyAttention reports whether an attention of the functions satisfies such.
 func anyAttention(funcs []*ir.Func, such func(*ir.Value) bool) bool {
 	return anyValue(funcs, func(v *ir.Value) bool { return v.Op == ir.Attention && such(v) })
 }
 
-// readsLength reports whether mask or bias of an attention hang on how long a text is.
+// readsLength reports whether the mask or the bias of an attention depends on the length of the
+// text.
 func readsLength(v *ir.Value) bool {
 	_, table, _ := v.SiteArgs()
 	return v.Attr.Attn.ReadsLength() || table != nil && table.Op == ir.BiasTable && table.Attr.Attn.ReadsLength()
 }
 
-// causal reports whether no query of an attention sees a key behind itself.
+// causal reports whether every query of an attention sees only keys up to its own position.
 func causal(v *ir.Value) bool {
 	next := add(ivar("i"), expr.Int(1))
 	return slices.ContainsFunc(ir.WindowOf(v.Attr.Attn.Mask).Highs, func(high *expr.Expr) bool {
@@ -103,7 +103,7 @@ func causal(v *ir.Value) bool {
 	})
 }
 
-// gradientsOf are a step's results that are gradients of parameters.
+// gradientsOf returns the results of a step that are gradients of parameters.
 func gradientsOf(s Step) []*ir.Value {
 	var all []*ir.Value
 	for _, r := range s.Routine.Func.Results {
@@ -114,8 +114,8 @@ func gradientsOf(s Step) []*ir.Value {
 	return all
 }
 
-// unchained says why gradients of parameters are no chains over rows that launches can go
-// on with, or those of a stack's layers are not made by one step; "" if all is so.
+// unchained says why launches cannot continue the gradients of parameters as chains over rows,
+// or why several steps compute the gradients of a stack. It returns "" if neither is so.
 func unchained(e *Entry) string {
 	of := map[string]int{} // the step that uses a stack
 	for i, s := range e.Steps {
@@ -139,8 +139,7 @@ func unchained(e *Entry) string {
 	return ""
 }
 
-// chain reports whether a gradient is a sum over rows of the batch, to which a kernel adds
-// one after the other.
+// chain reports whether a gradient is a sum over rows of the batch, added one row at a time.
 func chain(v *ir.Value) bool {
 	switch v.Op {
 	case ir.Outer, ir.HeadOuter, ir.Scatter, ir.Sum:
@@ -150,7 +149,7 @@ func chain(v *ir.Value) bool {
 	return false
 }
 
-// repeat makes places for all uses of a group's layers.
+// repeat makes places for the uses of a group's layers after the first use.
 func (p *Program) repeat(g *plan.Group, uses int) {
 	if g.Uses > 0 {
 		return
@@ -162,7 +161,8 @@ func (p *Program) repeat(g *plan.Group, uses int) {
 	}
 }
 
-// again gives a gradient of a step a place of its own, in a loop over layers one for each.
+// again gives the gradient v of a step its own place, or one place per layer in a loop over
+// layers.
 func (p *Program) again(s Step, v *ir.Value) {
 	r := s.Routine
 	a := r.Args[v]
@@ -187,15 +187,15 @@ func (p *Program) again(s Step, v *ir.Value) {
 	}
 }
 
-// place finds room for n elements, as far from a cache line's begin as an element of
-// the arena is.
+// place reserves n elements of the space Uses, with the alignment to a cache line that element
+// like of the arena has.
 func (p *Program) place(like, n int) int {
 	at := roundUp(p.NumUses, line) + like%line
 	p.NumUses = at + n
 	return at
 }
 
-// line is the elements of a cache line.
+// line is the number of elements in a cache line.
 const line = 16
 
 func roundUp(n, to int) int { return ceil(n, to) * to }

@@ -5,10 +5,10 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 )
 
-// openKeys are bounds, among all keys, of those that a window leaves open to any of the
-// queries from first to last: from lo until hi, which may be below lo.
+// openKeys returns bounds of the keys that a window leaves open to any query from first to
+// last. The keys run from lo until hi, which may be less than lo.
 func (s *site) openKeys(w ir.Window, keys, first, last *expr.Expr) (lo, hi *expr.Expr) {
-	// A bound is linear in i, so that it is extreme at the first or the last query.
+	// A bound is linear in i, so its extreme is at the first or the last query.
 	extreme := func(x *expr.Expr, of, among expr.Op, bounds exprs) *expr.Expr {
 		for _, b := range bounds {
 			b = s.bound(b, nil, nil)
@@ -23,8 +23,8 @@ func (s *site) openKeys(w ir.Window, keys, first, last *expr.Expr) (lo, hi *expr
 	return expr.Simplify(lo), expr.Simplify(extreme(keys, expr.Min, expr.Max, w.Highs))
 }
 
-// openTo are the keys that the mask's window leaves open to query i, from lo until hi, and
-// what the mask asks of them: nil if nothing.
+// openTo returns the keys that the mask's window leaves open to query i, from lo until hi. rest
+// is the mask if it also has other conditions, else nil.
 func (s *site) openTo(i *expr.Expr) (lo, hi, rest *expr.Expr) {
 	w := ir.WindowOf(s.attr.Mask)
 	lo, hi = s.openKeys(w, s.keys, i, i)
