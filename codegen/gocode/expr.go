@@ -42,8 +42,7 @@ var operators = map[expr.Op]struct {
 }
 
 // functions are the functions for ops in each dialect: first in package runtime/cpu for
-// float32, second in package math for float64. The functions of package math also replace
-// operators.
+// float32, second in package math for float64. The latter also replace operators.
 var functions = map[expr.Op][2]string{
 	expr.Abs: {"Abs", "Abs"}, expr.Floor: {"Floor", "Floor"}, expr.Sqrt: {"Sqrt", "Sqrt"},
 	expr.Exp: {"Exp", "Exp"}, expr.Log: {"Log", "Log"}, expr.Tanh: {"Tanh", "Tanh"}, expr.Erf: {"Erf", "Erf"},

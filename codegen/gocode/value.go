@@ -9,8 +9,8 @@ import (
 	"github.com/dave/jennifer/jen"
 )
 
-// Value prints a value of the runtime's configuration. It prints structs without empty fields,
-// pointers, slices, arrays and basic types.
+// Value prints a value of the runtime's configuration: basic types, pointers, slices, arrays,
+// and structs without their empty fields.
 func Value(x any) *jen.Statement { return value(reflect.ValueOf(x)) }
 
 func value(v reflect.Value) *jen.Statement {

@@ -24,8 +24,7 @@ func EvalConfig(spec *check.Spec) eval.Config {
 	return c
 }
 
-// reach returns the rows of the position tables that tests read, and the sizes of calibrated
-// biases.
+// reach returns the rows of position tables that tests read, and sizes of calibrated biases.
 func reach(m *check.Model) eval.Reach {
 	var r eval.Reach
 	r.Tokens, r.Places = m.Position.Reach()

@@ -1,7 +1,7 @@
 // Package host prints the parts of a generated trainer except the kernels: the launch plan as
 // straight Go, the model table, main and the kernels' test. It comes after package lower.
-// Package codegen assembles the files. The compiler only prints generated code: it imports the
-// runtime's configuration to print its values, and no other part of the runtime.
+// Package codegen assembles the files. Generated code is only printed here. Of the runtime,
+// this package uses the configurations that it prints.
 package host
 
 import (

@@ -10,7 +10,7 @@ import (
 )
 
 // TestKit wants programs to link each kind that has its own package, in a mix too. Kinds of
-// numbers link a package only for an encoder-decoder.
+// numbers link a package only for sequences.
 func TestKit(t *testing.T) {
 	for _, k := range tasks.Kit().Kinds {
 		for _, c := range []config.Task{{Kind: k.Name}, {Kind: "mixed", Of: []string{"addition", k.Name}}} {

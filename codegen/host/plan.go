@@ -47,8 +47,8 @@ func env() jen.Code { return jen.Id("e").Op("*").Add(ofDevice("Env")) }
 
 func ofEnv(field string) *jen.Statement { return jen.Id("e").Dot(field) }
 
-// constants prints the indices of kernels, and the offset of each parameter within an instance
-// of its group.
+// constants prints the indices of kernels, and each parameter's offset in an instance of a
+// group.
 func (f planner) constants(p *lower.Program) {
 	var kernels, offsets []jen.Code
 	for i, k := range p.Kernels {

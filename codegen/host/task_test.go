@@ -104,8 +104,7 @@ func resolve(t *testing.T, text string) *check.Spec {
 	return spec
 }
 
-// TestSpecsHaveProblems draws problems of every spec of the project, and tests the longest
-// ones.
+// TestSpecsHaveProblems draws problems of every spec, and tests the longest ones.
 func TestSpecsHaveProblems(t *testing.T) {
 	paths, err := filepath.Glob("../../specs/*/*.arith")
 	if err != nil || len(paths) < 50 {

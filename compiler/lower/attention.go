@@ -21,7 +21,7 @@ type attention struct {
 	elem      expr.Type // F32 or BF16: the type of queries, keys, values and factors of products
 
 	b          *expr.Expr
-	own, keyed example // the rows and keys of example b, of a launch's at most rows and keys
+	own, keyed example // the rows and keys of example b, at most rows and keys of them
 }
 
 // newAttention declares the inputs of the scores: queries, keys, relative scores, bias table,
@@ -86,8 +86,7 @@ func (a *attention) place(name string, of example, n *expr.Expr) *expr.Expr {
 	return a.let(name, add(mul(add(of.first, n), a.width), mul(a.h, a.dh)))
 }
 
-// ofRow returns the index for row n of an example in an array with one element per row and
-// head.
+// ofRow returns the head's index for row n of an example, in an array of rows by heads.
 func (a *attention) ofRow(n *expr.Expr) *expr.Expr {
 	return add(mul(add(a.own.first, n), a.heads), a.h)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// blockRows is the number of queries in a block of a dense attention. Results do not depend on
-// it.
+// blockRows is the number of queries in a block of a dense attention. It does not change
+// results.
 const blockRows = 32
 
 // A dense attention processes the queries in blocks. Scores and sums over keys are matrix

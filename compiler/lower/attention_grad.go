@@ -63,8 +63,7 @@ func lowerAttentionGrad(e *emitter, v *ir.Value) {
 	e.copyOut(g.dtable, buf, g.ofHead)
 }
 
-// results maps the name of each gradient's input to the group's anchor that computes the
-// gradient.
+// results maps the name of each gradient's input to the anchor that computes the gradient.
 func (e *emitter) results() map[string]*ir.Value {
 	all := map[string]*ir.Value{}
 	for _, a := range e.group.Anchors {

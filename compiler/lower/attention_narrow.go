@@ -104,7 +104,7 @@ func (a *narrow) product(name string, x, y string) *expr.Expr {
 	return a.reduce(name, expr.Add, a.dh, func(e *expr.Expr) *expr.Expr { return mul(a.widened(x, e), a.widened(y, e)) })
 }
 
-// factor returns a tile [W, T] as a factor of products with vectors: rounded if the vectors
+// factor returns a tile [W, T] as a factor of products with vectors, rounded if the vectors
 // are.
 func (a *narrow) factor(name, tile string) string {
 	if !a.elem.Narrow() {

@@ -61,8 +61,7 @@ func Cut(e *Entry, batch int, want Batches, source, target int) (Batches, error)
 	return Batches{micro, ceil(chunk, micro) * micro, want.Group}, nil
 }
 
-// chunkOf returns the default chunk for a batch of examples with the given number of target
-// rows.
+// chunkOf returns the default chunk for a batch of examples with target rows each.
 func chunkOf(batch, target int) int {
 	chunks := maxChunks
 	for chunks > minChunks && batch*target < chunks*chunkRows {
@@ -72,8 +71,7 @@ func chunkOf(batch, target int) int {
 }
 
 // whole returns the size that launches divide. All examples of a launch then share their draws,
-// and launches end where chunks set by the spec end. It returns 0 if neither Group nor Chunk is
-// set.
+// and launches end where chunks set by the spec end. Without a group or such chunks, it is 0.
 func (w Batches) whole() int { return config.MostLaunch(w.Chunk, w.Group) }
 
 // Geometry returns the geometry of a batch's launches for examples of the given number of rows,

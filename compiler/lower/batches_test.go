@@ -7,8 +7,7 @@ import (
 	"github.com/arithlang/mlc/compiler/lower"
 )
 
-// TestCut wants micro-batches that fit a cache and divide a chunk, and chunks for several
-// cores.
+// TestCut wants micro-batches that fit a cache and divide a chunk, and several chunks.
 func TestCut(t *testing.T) {
 	plain, biased := build(t, variants[0]).Entry("gradients"), build(t, variants[3]).Entry("gradients")
 	for _, c := range []struct {

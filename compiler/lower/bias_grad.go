@@ -182,8 +182,7 @@ func (g *paramGrads) perCell(x *expr.Expr) *expr.Expr {
 	return elem(g.cells[key], ivar("cell"))
 }
 
-// perRow computes a value for every row, key and cell, with 0 at closed cells, and returns its
-// tile.
+// perRow computes a value for every row and key, with 0 at closed cells, and returns its tile.
 func (g *paramGrads) perRow(value func(t, j, cell *expr.Expr) *expr.Expr) string {
 	tile := g.tile("cells", expr.F32, mul(expr.Int(sumRows), g.keys))
 	cell := func(i exprs) exprs { return exprs{add(mul(i[0], g.count), i[1])} }

@@ -309,7 +309,7 @@ func (e *emitter) random(tile string, base, example *expr.Expr, stream uint32) {
 	e.emit(&kernel.Random{Dst: tile, Size: e.shape(tile)[0], Base: base, Example: example, Stream: stream})
 }
 
-// dot adds the product of tiles a and b to c. With transA, a is transposed.
+// dot adds the product of tiles a and b to c, or aᵀ b with transA.
 func (e *emitter) dot(c, a, b string, transA bool) {
 	e.dotFrom(expr.Int(0), e.shape(c)[0], c, a, b, transA)
 }

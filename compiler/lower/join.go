@@ -109,8 +109,7 @@ func apart(a, b plan.Ref) bool {
 	return a == b && off != 0
 }
 
-// An arranger joins tasks to sets. Tasks have numbers, and a set has the number of its first
-// task.
+// An arranger joins tasks to sets. Tasks have numbers. A set has its first task's number.
 type arranger struct {
 	after   [][]int // maps a task to the tasks that depend on it
 	set     []int   // maps a task to its set

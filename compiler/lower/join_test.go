@@ -47,8 +47,8 @@ func TestArrange(t *testing.T) {
 	}
 }
 
-// randomTasks read arguments and temporaries of earlier tasks. They write a new temporary or an
-// argument, which others may read.
+// randomTasks returns tasks that read arguments and temporaries of earlier tasks. They write a
+// new temporary or an argument, which others may read.
 func randomTasks(r *rand.Rand) ([]*task, map[*ir.Value]Arg) {
 	kernels := make([]*kernel.Kernel, 3)
 	for i := range kernels {

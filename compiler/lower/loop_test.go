@@ -178,8 +178,7 @@ func TestStateOfZeros(t *testing.T) {
 	}
 }
 
-// slopes compares the gradients of a used token's embedding with central differences of the
-// loss.
+// slopes compares gradients of a used token's embedding with central differences of the loss.
 func slopes(t *testing.T, m launch, s kernel.Scalars, gradients []float32) {
 	t.Helper()
 	loss := func(i int, by float32) (sum float64) {
@@ -201,8 +200,7 @@ func slopes(t *testing.T, m launch, s kernel.Scalars, gradients []float32) {
 	}
 }
 
-// TestStackIsAppliedTwice compares one layer of a decoder, applied twice, with two equal
-// layers.
+// TestStackIsAppliedTwice compares a decoder's layer applied twice with two equal layers.
 func TestStackIsAppliedTwice(t *testing.T) {
 	with := func(layers, times int) *lower.Program {
 		return build(t, variant{"", func(s *check.Spec) {

@@ -80,7 +80,7 @@ func dims(g *opt.Group) string {
 		}
 	}
 	if len(shape) == 0 && len(g.Anchors) > 0 {
-		return "_1" // a GPU's module has its own kernel named sum
+		return "_1" // the CUDA Machine has its own kernel named sum
 	}
 	text, sep := "", "_"
 	for _, d := range shape {

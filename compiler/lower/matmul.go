@@ -115,8 +115,7 @@ func lowerScatter(e *emitter, v *ir.Value) {
 	e.storeProduct(v, "dtable", exprs{n, d}, exprs{height, d}, from(first), a, b)
 }
 
-// product makes a tile [rows, cols] with the product of tiles a and b. With transA, a is
-// transposed.
+// product makes a tile [rows, cols] with the product of tiles a and b, or aᵀ b with transA.
 func (e *emitter) product(name string, rows, cols *expr.Expr, a, b string, transA bool) string {
 	c := e.tile(name, expr.F32, rows, cols)
 	e.zero(c)

@@ -168,8 +168,7 @@ func (o *oracle) attention() {
 	})
 }
 
-// attentionWeights checks the probabilities, 0 at closed cells, or the scores, -Inf at closed
-// cells.
+// attentionWeights checks probabilities, 0 at closed cells, or scores, -Inf at closed cells.
 func (o *oracle) attentionWeights() {
 	op := &o.k.Op
 	logits, all := op.Result("logits"), o.tensor(op.Result("logits").Name)
@@ -276,8 +275,7 @@ func (s *sumOf) add(n int, x, total float64) {
 //
 //	dp = r g·v   ds = p (dp - sum of p dp)   dq = scale ds k   dk = scale ds q   dv = r p g
 //
-// The error of each has the probabilities' relative error, times the sum of its terms'
-// magnitudes.
+// The error of each is the probabilities' relative error, times the terms' sum of magnitudes.
 func (o *oracle) attentionGrad() {
 	op := &o.k.Op
 	grads := map[string]*sumOf{}

@@ -6,8 +6,7 @@ import (
 )
 
 // lowerRuns numbers the tokens of one example in each cell, starting at its first token. It
-// stores the numbers of all tokens or, if the tokens are a cache, of the launch's rows P, P+1,
-// ….
+// stores all numbers or, if the tokens are a cache, the numbers of rows P, P+1, ….
 func lowerRuns(e *emitter, v *ir.Value) {
 	tokens := v.Args[0]
 	b := e.grid("b", size(v.Type.Shape[0]))

@@ -120,8 +120,7 @@ func at(x, i, j *expr.Expr) *expr.Expr {
 	return expr.Simplify(expr.Subst(x, map[string]*expr.Expr{"i": i, "j": j}))
 }
 
-// whereOpen returns x at open cells and closed at others. A nil condition leaves all cells
-// open.
+// whereOpen returns x at open cells and closed at others. A nil condition opens all cells.
 func whereOpen(open, x, closed *expr.Expr) *expr.Expr {
 	if open == nil {
 		return x

@@ -159,8 +159,7 @@ func TestDirectSites(t *testing.T) {
 	}
 }
 
-// TestLearnedParametersNeedATable wants no kernel for a parameter's gradient without a bias
-// table.
+// TestLearnedParametersNeedATable wants no kernel for a parameter's gradient without a table.
 func TestLearnedParametersNeedATable(t *testing.T) {
 	text := strings.ReplaceAll(directSite("diagonal", "diagonal[h, j - i + 40]", "", "", ""), " fixed : ", " weight : ")
 	f := irtest.Parse(t, text)

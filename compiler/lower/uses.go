@@ -87,8 +87,8 @@ func anyAttention(funcs []*ir.Func, such func(*ir.Value) bool) bool {
 	return anyValue(funcs, func(v *ir.Value) bool { return v.Op == ir.Attention && such(v) })
 }
 
-// readsLength reports whether the mask or the bias of an attention depends on the length of the
-// text.
+// readsLength reports whether the mask or the bias of an attention depends on the text's
+// length.
 func readsLength(v *ir.Value) bool {
 	_, table, _ := v.SiteArgs()
 	return v.Attr.Attn.ReadsLength() || table != nil && table.Op == ir.BiasTable && table.Attr.Attn.ReadsLength()
@@ -161,8 +161,7 @@ func (p *Program) repeat(g *plan.Group, uses int) {
 	}
 }
 
-// again gives the gradient v of a step its own place, or one place per layer in a loop over
-// layers.
+// again gives the gradient v of a step its own place, or one place per layer in a loop.
 func (p *Program) again(s Step, v *ir.Value) {
 	r := s.Routine
 	a := r.Args[v]
