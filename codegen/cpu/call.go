@@ -11,8 +11,8 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// vectorCall is a vector kernel's function on each instruction set, and the Go that does the
-// same elsewhere.
+// vectorCall prints a switch over the instruction set. Each case calls the vector kernel's
+// function; the default runs the nodes in Go.
 func (p *printer) vectorCall(c *call, nodes []kernel.Stmt) jen.Code {
 	var cases, plain []jen.Code
 	for _, isa := range vector.InstructionSets() {
@@ -26,7 +26,7 @@ func (p *printer) vectorCall(c *call, nodes []kernel.Stmt) jen.Code {
 	return jen.Switch(jen.Id(p.isa)).Block(append(cases, jen.Default().Block(plain...))...)
 }
 
-// calls is the call of a vector kernel's function, in a loop where it takes several.
+// calls prints the call of a vector kernel's function, in a loop if c.over divides the work.
 func (p *printer) calls(c *call, isa string) jen.Code {
 	if c.over == nil {
 		return p.invoke(c, isa)
@@ -55,9 +55,9 @@ func (p *printer) invoke(c *call, isa string) jen.Code {
 	return jen.Id(c.code.Name + isa).Call(args...)
 }
 
-// prepare is what a kernel with vector kernels begins with: assembly checks no index,
-// so that every slice that it gets must be as long as the kernel says; and it gets
-// pointers to first elements, so that there must be one.
+// prepare prints the checks that vector kernels need. Assembly checks no index, so every slice
+// that it gets must be as long as the kernel says. It takes pointers to first elements, so a
+// kernel with an empty slice runs in Go.
 func (p *printer) prepare(k *kernel.Kernel, c *cutter) []jen.Code {
 	whole := map[string]bool{}
 	for _, call := range c.calls {
@@ -95,7 +95,7 @@ func (p *printer) prepare(k *kernel.Kernel, c *cutter) []jen.Code {
 	return out
 }
 
-// factors are the factors of a size that may be 0.
+// factors returns the factors of a size that may be 0.
 func factors(size *expr.Expr) []*expr.Expr {
 	switch {
 	case size.Op == expr.Const && size.I > 0:

@@ -9,11 +9,11 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// costName is the name that the cost of a kernel has beside the kernel's own.
+// costName names the cost function of a kernel.
 func costName(k *kernel.Kernel) string { return k.Name + ".cost" }
 
-// costs is costs.go: for each kernel a function of the launch that counts what it has to
-// do. The trainer's benchmark holds its timings against that.
+// costs prints costs.go: for each kernel a function that counts the work of a launch. The
+// trainer's benchmark compares its timings with these counts.
 func (t *table) costs(ks []*kernel.Kernel) *gocode.File {
 	f := t.file()
 	for _, k := range ks {
@@ -49,13 +49,13 @@ func costFunction(k *kernel.Kernel, name string, instructions map[string]cost.Ta
 	return jen.Func().Id(name).Add(p.ofEnv(gocode.CPU.Qual("Cost"), body))
 }
 
-// count is a number as a field of a cost.
+// count sets a field of a cost to a number.
 func count(field string, n jen.Code) jen.Code { return gocode.Field(field, jen.Float64().Call(n)) }
 
-// empty tells that a tally counts nothing.
+// empty reports whether a tally counts nothing.
 func empty(t cost.Tally) bool { return len(t.Loops) == 0 && expr.IsInt(expr.Simplify(t.Count), 0) }
 
-// total is a tally as an expression, behind statements that a variable is for.
+// total prints a tally as an expression. A tally with loops is a variable that body computes.
 func (p *printer) total(variable string, t cost.Tally) (value jen.Code, body []jen.Code) {
 	n, loops := p.scalar(expr.Simplify(t.Count)), p.tallies(variable, t.Loops)
 	if len(loops) == 0 {
@@ -64,7 +64,7 @@ func (p *printer) total(variable string, t cost.Tally) (value jen.Code, body []j
 	return jen.Id(variable), append([]jen.Code{jen.Id(variable).Op(":=").Add(n)}, loops...)
 }
 
-// tallies are the loops of a tally, which add to a variable.
+// tallies prints the loops of a tally. They add to a variable.
 func (p *printer) tallies(variable string, ts []cost.Loop) []jen.Code {
 	var out []jen.Code
 	for _, t := range ts {

@@ -1,13 +1,11 @@
-// Package cpu prints kernels as Go for the processor. It takes the kernel IR of
-// package lower and gives package codegen the file kernels.go of a generated
-// program; the printed code calls package runtime/cpu for scratch, matrix
-// products and random words.
+// Package cpu prints kernels as Go for the processor. It takes the kernel IR of package lower
+// and gives package codegen the file kernels.go of a generated program. The printed code calls
+// package runtime/cpu for scratch, matrix products and random words.
 //
-// A kernel is first brought into flat form (package flat). Stretches of it without
-// matrix products become vector kernels (cutter.go), assembly functions that package
-// vector writes; the rest, and the vector kernels once more for other processors, is
-// printed statement by statement. The result computes the bits of the kernel
-// interpreter.
+// Package flat first lowers a kernel to flat form. Stretches without matrix products become
+// vector kernels (cutter.go): assembly functions that package vector writes. The rest is
+// printed as Go, statement by statement, and so are the vector kernels for other processors.
+// The printed code computes the bits of the kernel interpreter.
 package cpu
 
 import (
@@ -24,7 +22,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// Options say how the file looks.
+// Options describe the printed files.
 type Options struct {
 	Package string // name of the package
 	Header  string // first line, without the slashes
@@ -32,14 +30,13 @@ type Options struct {
 	Reserved []string
 }
 
-// Files prints the files of kernels, by name: kernels.go with one function a
+// Files prints kernels and returns the files by name. kernels.go has a function for each
 // kernel and the table
 //
 //	var kernels = []cpu.Kernel{…}
 //
-// in the order of ks; costs.go, which counts what each has to do; and the assembly
-// that the functions call, with its declarations. They are deterministic and
-// formatted.
+// in the order of ks. costs.go counts the work of each kernel. Assembly files have the
+// functions that kernels.go calls. The files are deterministic and formatted.
 func Files(ks []*kernel.Kernel, opt Options) (map[string][]byte, error) {
 	t := newTable("kernels", ks, opt)
 	for _, k := range ks {
@@ -53,9 +50,8 @@ func Files(ks []*kernel.Kernel, opt Options) (map[string][]byte, error) {
 	return files, err
 }
 
-// Lanes prints the files of the same kernels of n models at once: lanes.go, with the table
-// lanes, and its assembly. Those kernels are many, by the numbers of those of one model; where
-// there is nil the table has a row without a function.
+// Lanes prints the kernels of n models at once: lanes.go, with the table lanes, and its
+// assembly. many[i] is ks[i] for n models. If it is nil, row i of the table has no function.
 func Lanes(ks, many []*kernel.Kernel, n int, opt Options) (map[string][]byte, error) {
 	t := newTable("lanes", nil, opt)
 	for i, k := range many {
@@ -68,7 +64,7 @@ func Lanes(ks, many []*kernel.Kernel, n int, opt Options) (map[string][]byte, er
 	return t.files()
 }
 
-// A table is a file of kernels that is printed.
+// A table collects the kernels of a file and their assembly.
 type table struct {
 	Options
 	name         string
@@ -88,7 +84,7 @@ func newTable(name string, ks []*kernel.Kernel, opt Options) *table {
 	return t
 }
 
-// add prints a kernel, which is in flat form, too.
+// add prints a kernel from its flat form.
 func (t *table) add(k, flat *kernel.Kernel, cost jen.Code) {
 	name := t.funcs.id(k.Name)
 	t.rows = append(t.rows, tableRow(k, name, cost))
@@ -97,7 +93,7 @@ func (t *table) add(k, flat *kernel.Kernel, cost jen.Code) {
 	t.code = append(t.code, doc(k, name).Line().Add(code))
 }
 
-// files are the table and its assembly.
+// files returns the printed table and its assembly.
 func (t *table) files() (map[string][]byte, error) {
 	files, err := t.assembly.Files(t.Package, t.Header, t.name)
 	if err != nil {
@@ -124,8 +120,8 @@ func buffers(k *kernel.Kernel) []kernel.Param {
 	return out
 }
 
-// tableRow is a kernel's entry in the table, which finds its buffers. cost is what counts
-// what it has to do; nil: nothing does.
+// tableRow prints a kernel's entry in the table. Its function looks up the kernel's buffers.
+// cost counts the kernel's work, or is nil.
 func tableRow(k *kernel.Kernel, name string, cost jen.Code) jen.Code {
 	args := []jen.Code{jen.Id("worker"), jen.Id("env")}
 	for i, p := range buffers(k) {
@@ -139,7 +135,7 @@ func tableRow(k *kernel.Kernel, name string, cost jen.Code) jen.Code {
 // spaces are the Worker's methods for buffers.
 var spaces = map[expr.Type]string{expr.F32: "F32", expr.I32: "I32", expr.BF16: "U16", expr.F16: "U16"}
 
-// doc says what a kernel is, where the spec asked for it, and what it reads and writes.
+// doc prints a kernel's comment: its family, its position in the spec, its outputs and inputs.
 func doc(k *kernel.Kernel, name string) *jen.Statement {
 	first := fmt.Sprintf("%s is a kernel of the %s family", name, k.Op.Family())
 	if k.Pos.File != "" {

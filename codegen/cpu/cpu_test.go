@@ -62,7 +62,7 @@ func TestKernels(t *testing.T) {
 	}
 }
 
-// TestMathIsFresh wants the functions of the runtime to be the expansions.
+// TestMathIsFresh checks that runtime/cpu/math.go is up to date.
 func TestMathIsFresh(t *testing.T) {
 	want, err := Math()
 	if err != nil {
@@ -77,16 +77,16 @@ func TestMathIsFresh(t *testing.T) {
 	}
 }
 
-// TestFrame wants workers to have the memory that vector kernels need.
+// TestFrame checks that workers have the memory that vector kernels need.
 func TestFrame(t *testing.T) {
 	if cpu.FrameBytes < vector.FrameBytes {
 		t.Errorf("a worker's frame has %d bytes, vector kernels use up to %d", cpu.FrameBytes, vector.FrameBytes)
 	}
 }
 
-// TestAgreesWithInterpreter builds printed kernels, and those of several models, into a
-// program, and holds them to the interpreter on every instruction set of this machine and of
-// ARM64, in launches of every size, also without examples, rows or elements.
+// TestAgreesWithInterpreter builds the printed kernels of one model and of several into a
+// program. It compares them with the interpreter on every instruction set of this machine and
+// of ARM64. Launches have all sizes, also 0 examples, rows or elements.
 func TestAgreesWithInterpreter(t *testing.T) {
 	var ks []*kernel.Kernel
 	for _, name := range corpora {
@@ -108,7 +108,7 @@ func TestAgreesWithInterpreter(t *testing.T) {
 		return data
 	}
 	dir := full.Folder(t, "testdata/program-corpora")
-	const models = 9 // a vector and a part of one, or a part of one
+	const models = 9 // a whole vector and a partial one, or only a partial one
 	var made []*kernel.Kernel
 	many := make([]*kernel.Kernel, len(ks))
 	for i := 0; i < len(ks); i += 3 {

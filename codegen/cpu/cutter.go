@@ -14,30 +14,30 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel/depend"
 )
 
-// A call is where a kernel calls a vector kernel instead of running some of its nodes.
+// A call replaces some nodes of a kernel by a call of a vector kernel.
 type call struct {
 	code  *vector.Kernel
-	nodes int         // how many nodes the vector kernel stands for
-	args  []arg       // one a slice of the vector kernel
-	over  *kernel.For // the loop that several calls share, nil where one does it all
-	step  int64       // iterations of it in a call
+	nodes int         // how many nodes the vector kernel replaces
+	args  []arg       // one for each slice of the vector kernel
+	over  *kernel.For // the loop that several calls share, nil if there is one call
+	step  int64       // iterations of the loop in a call
 }
 
-// An arg is what a vector kernel gets for a slice: all of it, or length elements from off
-// on where off is not nil.
+// An arg is the argument for a slice of a vector kernel: the whole slice if off is nil,
+// otherwise length elements from off on.
 type arg struct {
 	slice  string
 	off    *expr.Expr
 	length int64
 }
 
-// A cutter cuts the nodes of a kernel into vector kernels and what stays Go.
+// A cutter divides the nodes of a kernel into vector kernels and Go.
 type cutter struct {
-	name    string // of the kernel's function
+	name    string // the kernel's function
 	types   map[string]expr.Type
-	sizes   map[string]*expr.Expr // elements of what vector kernels can use
+	sizes   map[string]*expr.Expr // elements of buffers and tiles that vector kernels can use
 	tainted map[string]bool       // variables whose values depend on loaded data
-	calls   map[kernel.Stmt]*call // by the first node
+	calls   map[kernel.Stmt]*call // calls by their first node
 	vector  *vector.Assembly
 }
 
@@ -62,7 +62,7 @@ func newCutter(name string, k *kernel.Kernel, nodes []kernel.Stmt, asm *vector.A
 	return c
 }
 
-// taint finds the variables that depend on what is in memory, or that change.
+// taint finds the variables that depend on memory, or that change.
 func (c *cutter) taint(nodes []kernel.Stmt) {
 	for _, n := range nodes {
 		switch n := n.(type) {
@@ -81,15 +81,15 @@ func (c *cutter) taint(nodes []kernel.Stmt) {
 
 func (c *cutter) mark(name string, tainted bool) { c.tainted[name] = c.tainted[name] || tainted }
 
-// loaded says whether the value of an expression depends on loaded data. Where packed
-// rows are is the launch's own: it is as sure as scalars are.
+// loaded reports whether the value of an expression depends on loaded data. The launch itself
+// computes where packed rows are, so those numbers are as safe as scalars.
 func (c *cutter) loaded(e *expr.Expr) bool {
 	ofData := func(x *expr.Expr) bool { return !kernel.Packing(x.Name) }
 	return slices.ContainsFunc(expr.Elems(e), ofData) || expr.DependsOnAny(e, c.tainted)
 }
 
-// cut finds the vector kernels among nodes and in their bodies, and returns the nodes in
-// the order in which they are to be printed. top says that no loop is around them.
+// cut finds the vector kernels among nodes and in their bodies. It returns the nodes in
+// printing order. If top is set, no loop surrounds them.
 func (c *cutter) cut(nodes []kernel.Stmt, top bool) []kernel.Stmt {
 	nodes = c.letsFirst(nodes)
 	for i := 0; i < len(nodes); {
@@ -109,8 +109,8 @@ func (c *cutter) cut(nodes []kernel.Stmt, top bool) []kernel.Stmt {
 	return nodes
 }
 
-// letsFirst moves to the front what is computed from indices alone: it is needed
-// on both sides of a call, and vector kernels need not compute it.
+// letsFirst moves lets that depend only on indices to the front. Both sides of a call need
+// them, and vector kernels need not compute them.
 func (c *cutter) letsFirst(nodes []kernel.Stmt) []kernel.Stmt {
 	var first, rest []kernel.Stmt
 	changes := map[string]bool{}
@@ -126,8 +126,8 @@ func (c *cutter) letsFirst(nodes []kernel.Stmt) []kernel.Stmt {
 	return append(first, rest...)
 }
 
-// longest makes a vector kernel of as many nodes as it can from the first on, and returns
-// how many, 0 if the first cannot be in a vector kernel or nothing is worth a call.
+// longest makes a vector kernel of as many leading nodes as it can and returns their number.
+// It returns 0 if no kernel is possible or worth a call.
 func (c *cutter) longest(nodes []kernel.Stmt, top bool) int {
 	n := 0
 	for n < len(nodes) && c.fits(nodes[n]) {
@@ -145,7 +145,7 @@ func (c *cutter) longest(nodes []kernel.Stmt, top bool) int {
 	return 0
 }
 
-// fits says whether a node has the form of a part of a vector kernel.
+// fits reports whether a node contains no matrix product and no tile.
 func (c *cutter) fits(n kernel.Stmt) bool {
 	switch n.(type) {
 	case *kernel.Dot, *kernel.Tile:
@@ -159,7 +159,7 @@ func (c *cutter) fits(n kernel.Stmt) bool {
 	return true
 }
 
-// worthwhile says whether nodes do more than a copy or some scalars.
+// worthwhile reports whether nodes do more than copy or compute scalars.
 func worthwhile(nodes []kernel.Stmt) bool {
 	for _, n := range nodes {
 		switch n := n.(type) {
@@ -178,14 +178,14 @@ func worthwhile(nodes []kernel.Stmt) bool {
 	return false
 }
 
-// copies says whether an assignment over one axis only copies, or sets all elements alike.
+// copies reports whether an assignment over one axis copies a row or fills it with a constant.
 func copies(a *kernel.Set) bool {
 	_, to := flat.Row(a.Dst, a.Axes[0].Var)
 	_, from := flat.Row(a.Value, a.Axes[0].Var)
 	return to && (a.Value.IsConst() || from)
 }
 
-// compile makes a vector kernel of nodes, which rest follows in the same body.
+// compile makes a vector kernel of nodes. rest are the nodes that follow in the same body.
 func (c *cutter) compile(nodes, rest []kernel.Stmt, top bool) (*call, error) {
 	b := &vectorBuilder{
 		cutter: c, call: &call{nodes: len(nodes)},
@@ -216,12 +216,12 @@ func (c *cutter) compile(nodes, rest []kernel.Stmt, top bool) (*call, error) {
 	return b.call, c.vector.Add(b.call.code)
 }
 
-// share is how much work a call should do at most, in element operations: a small
-// part of a millisecond, so that the garbage collector can stop the goroutine.
+// share bounds the work of a call, in element operations. A call takes a small part of a
+// millisecond, so that the garbage collector can stop the goroutine.
 const share = 1 << 22
 
-// divide takes the loop that a vector kernel consists of apart where it may run for long:
-// the vector kernel gets the bounds of one call.
+// divide shares a loop that may run long among several calls. The vector kernel gets the
+// bounds of one call.
 func (b *vectorBuilder) divide(l *kernel.For) *kernel.For {
 	step := int64(1) << (bits.Len64(uint64(max(share/max(work(l.Body), 1), 1))) - 1)
 	if !expr.IsInt(l.Lo, 0) || l.Hi.Op == expr.Const && l.Hi.I <= step {
@@ -232,7 +232,7 @@ func (b *vectorBuilder) divide(l *kernel.For) *kernel.For {
 	return &kernel.For{Var: l.Var, Lo: from, Hi: to, Body: l.Body}
 }
 
-// bounds are where one call's part of a loop begins and ends.
+// bounds returns the variables for the bounds of one call's part of a loop.
 func bounds(l *kernel.For) (from, to *expr.Expr) {
 	return expr.NewVar(l.Var+".from", expr.I32), expr.NewVar(l.Var+".to", expr.I32)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// OfEnv is an I32 expression over the scalars of a launch as a function of the launch's
+// OfEnv prints an I32 expression over the scalars of a launch as a function of the launch's
 // environment.
 func OfEnv(e *expr.Expr) *jen.Statement {
 	p := newPrinter()
@@ -15,7 +15,7 @@ func OfEnv(e *expr.Expr) *jen.Statement {
 	return jen.Func().Add(p.ofEnv(jen.Int(), []jen.Code{jen.Return(p.scalar(e))}))
 }
 
-// SizeOfEnv is several as one function.
+// SizeOfEnv prints several expressions as one function.
 func SizeOfEnv(es ...*expr.Expr) *jen.Statement {
 	p := newPrinter()
 	p.bindAll(es...)
@@ -34,8 +34,8 @@ func (p *printer) bindAll(es ...*expr.Expr) {
 	}
 }
 
-// ofEnv is the rest of a function of a launch's environment: its parameter, its result,
-// and its body behind the scalars that this uses.
+// ofEnv prints a function of a launch's environment without its name: the parameter, the
+// result, and the body after the scalars that it uses.
 func (p *printer) ofEnv(result jen.Code, body []jen.Code) *jen.Statement {
 	name, bound := "_", p.bindScalars()
 	if len(bound) > 0 {

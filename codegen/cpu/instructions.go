@@ -12,8 +12,8 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// instructions are those of a kernel's vector kernels in a launch, by instruction set, over the
-// launch's scalars. What else a launch executes, matrix products and copies apart, is little.
+// instructions counts the instructions of a kernel's vector kernels in a launch, by
+// instruction set. Apart from matrix products and copies, a launch executes little else.
 func instructions(nodes []kernel.Stmt, calls map[kernel.Stmt]*call) map[string]cost.Tally {
 	if len(calls) == 0 {
 		return nil
@@ -54,7 +54,7 @@ func (m *meter) nodes(nodes []kernel.Stmt) cost.Tally {
 	return t
 }
 
-// call is the tally of a call, or of those that share a loop: of all its rounds.
+// call returns the tally of a call, or of all calls that share a loop.
 func (m *meter) call(c *call) cost.Tally {
 	known := maps.Clone(m.known)
 	if c.over != nil {
@@ -64,7 +64,7 @@ func (m *meter) call(c *call) cost.Tally {
 	return known.Of(c.code.Instructions[m.isa])
 }
 
-// instructionFields is the counts as a field of a cost, behind what it needs.
+// instructionFields prints the counts as a field of a cost. body computes what the field uses.
 func (p *printer) instructionFields(all map[string]cost.Tally) (field jen.Code, body []jen.Code) {
 	var fields []jen.Code
 	for _, isa := range vector.InstructionSets() {

@@ -13,7 +13,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// assign is the loops that set elements.
+// assign prints the loops that set elements.
 func (p *printer) assign(a *kernel.Set) []jen.Code {
 	a = withoutUnitAxes(a)
 	if len(a.Axes) == 0 {
@@ -31,7 +31,7 @@ func (p *printer) assign(a *kernel.Set) []jen.Code {
 	return p.innermost(axis, a.Dst, a.Value, p.set)
 }
 
-// withoutUnitAxes takes 0 for the variables of axes of size 1.
+// withoutUnitAxes substitutes 0 for the variables of axes of size 1.
 func withoutUnitAxes(a *kernel.Set) *kernel.Set {
 	zero := map[string]*expr.Expr{}
 	var axes []kernel.Axis
@@ -49,7 +49,7 @@ func withoutUnitAxes(a *kernel.Set) *kernel.Set {
 	return &kernel.Set{Axes: axes, Dst: at(a.Dst), Value: at(a.Value)}
 }
 
-// set is an assignment to an element.
+// set prints an assignment to an element.
 func (p *printer) set(dst, value *expr.Expr) jen.Code {
 	v := p.scalar(value)
 	if dst.Type == expr.I32 && len(dst.Args) > 0 {
@@ -58,7 +58,7 @@ func (p *printer) set(dst, value *expr.Expr) jen.Code {
 	return p.Place(dst).Op("=").Add(v)
 }
 
-// whole is a copy or a clearing of a row, or nil where it is neither.
+// whole prints a copy or a clearing of a row. It returns nil for other assignments.
 func (p *printer) whole(axis kernel.Axis, dst, value *expr.Expr) jen.Code {
 	to, ok := flat.Row(dst, axis.Var)
 	if !ok {
@@ -79,11 +79,10 @@ func (p *printer) whole(axis kernel.Axis, dst, value *expr.Expr) jen.Code {
 	return nil
 }
 
-// isZero says whether an expression is the constant with no bit set.
+// isZero reports whether an expression is the constant with no bit set.
 func isZero(e *expr.Expr) bool { return e.IsConst() && e.I == 0 && math.Float64bits(e.F) == 0 }
 
-// reductions are the ops of a reduction: what the partial values start from and
-// the function that combines them.
+// reductions are the start of the partial values and the function that combines them, by op.
 var reductions = map[expr.Op]struct {
 	start   float64
 	combine string
@@ -93,7 +92,7 @@ var reductions = map[expr.Op]struct {
 	expr.Min: {math.Inf(1), "Min"},
 }
 
-// reduce is a loop over partial values and their combination.
+// reduce prints a loop over partial values and their combination.
 func (p *printer) reduce(r *kernel.Reduce) []jen.Code {
 	op, cpu := reductions[r.Op], gocode.CPU.Qual
 	part := p.fresh("part")
@@ -113,9 +112,9 @@ func (p *printer) reduce(r *kernel.Reduce) []jen.Code {
 	return append(append([]jen.Code{first}, loop...), total)
 }
 
-// innermost is a loop without another in it. What does not change in it is
-// computed before it, and rows of consecutive elements are cut to length there,
-// so that Go need not check indices in the loop. A nil dst is nothing to set.
+// innermost prints a loop without an inner loop. Values that do not change in the loop are
+// computed before it. Rows of consecutive elements are cut to length there, so that Go need
+// not check indices in the loop. A nil dst sets nothing.
 func (p *printer) innermost(a kernel.Axis, dst, value *expr.Expr, body func(dst, value *expr.Expr) jen.Code) []jen.Code {
 	sets := ""
 	if dst != nil {
@@ -149,12 +148,12 @@ func (p *printer) innermost(a kernel.Axis, dst, value *expr.Expr, body func(dst,
 	}))
 }
 
-// define is the definition of a name by an identifier that resembles another.
+// define prints the definition of a name by an identifier that resembles another.
 func (p *printer) define(name, like string, value jen.Code) jen.Code {
 	return jen.Id(p.bindAs(name, like)).Op(":=").Add(value)
 }
 
-// shareBoth is share for a value and the index where it goes.
+// shareBoth is share for a value and the index of its destination.
 func (p *printer) shareBoth(dst, value *expr.Expr) ([]jen.Code, *expr.Expr, *expr.Expr) {
 	if dst == nil || len(dst.Args) == 0 {
 		lets, es := p.share(value)
@@ -173,7 +172,7 @@ func (p *printer) share(es ...*expr.Expr) (lets []jen.Code, out []*expr.Expr) {
 	return lets, out
 }
 
-// resembling is a name for a subexpression.
+// resembling suggests a name for a subexpression.
 func resembling(e *expr.Expr) string {
 	if e.Op == expr.Elem {
 		slice, _, _ := strings.Cut(e.Name, ".row")
@@ -182,8 +181,8 @@ func resembling(e *expr.Expr) string {
 	return "t"
 }
 
-// row is the name of the part of a slice from an offset on that is so long, and the
-// code that cuts it. A row that was cut for an earlier loop serves again.
+// row returns the name of size elements of a slice from an offset on, and the code that cuts
+// them. It reuses a row that an earlier loop cut.
 func (p *printer) row(slice string, off, size *expr.Expr) (name string, cut []jen.Code) {
 	key := slice + "\n" + expr.Key(off) + "\n" + expr.Key(size)
 	name, ok := p.rows[key]

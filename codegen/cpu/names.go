@@ -11,10 +11,10 @@ import (
 	"github.com/arithlang/mlc/codegen/gocode"
 )
 
-// names gives the names of a kernel Go identifiers that differ from each other,
-// from Go's own and from what every kernel function uses.
+// names gives the names of a kernel Go identifiers. They differ from each other, from Go's own
+// and from the names that every kernel function uses.
 type names struct {
-	ids   map[string]string // by name in the kernel
+	ids   map[string]string // Go identifiers by name in the kernel
 	taken map[string]bool
 	used  map[string]bool // identifiers that id returned since they were made
 }
@@ -27,7 +27,7 @@ func newNames(reserved ...string) *names {
 	return n
 }
 
-// id returns the identifier of a name, which it makes on the first call.
+// id returns the identifier of a name and makes it on the first call.
 func (n *names) id(name string) string {
 	id, ok := n.ids[name]
 	if !ok {
@@ -67,7 +67,7 @@ func (n *names) scope(f func()) {
 	n.ids, n.taken = ids, taken
 }
 
-// identifier is the Go name of a name with dots, as "d.weight", and even of others.
+// identifier turns any name, such as "d.weight", into a Go identifier.
 func identifier(name string) string {
 	id := gocode.Name(name)
 	switch {

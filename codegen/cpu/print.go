@@ -13,16 +13,16 @@ import (
 	"github.com/arithlang/mlc/runtime/abi"
 )
 
-// A printer prints one kernel. What its methods return is code.
+// A printer prints one kernel. Its methods return code.
 type printer struct {
 	*names
 	gocode.Dialect
-	vars     map[string]bool       // that may change
-	sizes    map[string]*expr.Expr // elements of the other tiles
+	vars     map[string]bool       // variables that may change
+	sizes    map[string]*expr.Expr // elements of tiles
 	rows     map[string]string     // names of rows, by slice, offset and length
 	products *products
-	vectors  map[kernel.Stmt]*call // by the first node that a vector kernel stands for
-	isa      string                // the variable that says which instructions to use
+	vectors  map[kernel.Stmt]*call // calls by the first node that a vector kernel replaces
+	isa      string                // the variable with the instruction set
 }
 
 func newPrinter() *printer {
@@ -30,10 +30,10 @@ func newPrinter() *printer {
 	return &printer{names: n, Dialect: gocode.Float32(n.id), sizes: map[string]*expr.Expr{}, rows: map[string]string{}}
 }
 
-// scalar is an expression.
+// scalar prints an expression.
 func (p *printer) scalar(e *expr.Expr) *jen.Statement { return gocode.Expr(e, p.Dialect) }
 
-// field is where the environment of a launch has a scalar.
+// field prints a scalar of the launch's environment.
 func field(s abi.Scalar) jen.Code {
 	at := jen.Id("env").Dot(s.Field)
 	switch s.Half {
@@ -45,8 +45,8 @@ func field(s abi.Scalar) jen.Code {
 	return at
 }
 
-// function prints the function of a kernel, which loops over all cells, and adds the
-// vector kernels that it calls, whose instructions it counts. r is the kernel in flat form.
+// function prints the function of a kernel, which loops over all cells. It adds the vector
+// kernels that it calls to asm and counts their instructions. r is the kernel in flat form.
 func function(k, r *kernel.Kernel, name string, asm *vector.Assembly) (code jen.Code, counts map[string]cost.Tally) {
 	p := newPrinter()
 	params := p.params(k)
@@ -66,12 +66,12 @@ func function(k, r *kernel.Kernel, name string, asm *vector.Assembly) (code jen.
 	return jen.Func().Id(name).Params(params...).Block(append(p.bindScalars(), body...)...), instructions(nodes, c.calls)
 }
 
-// launched are the parameters that all functions of kernels have.
+// launched returns the parameters that all kernel functions have.
 func launched() []jen.Code {
 	return []jen.Code{jen.Id("worker").Op("*").Add(gocode.CPU.Qual("Worker")), jen.Id("env").Op("*").Add(gocode.Device.Qual("Env"))}
 }
 
-// params are the parameters of a kernel's function. It names the scalars that the kernel
+// params prints the parameters of a kernel's function. It names the scalars that the kernel
 // and its random words may use.
 func (p *printer) params(k *kernel.Kernel) []jen.Code {
 	params, bufs := launched(), buffers(k)
@@ -95,7 +95,7 @@ func (p *printer) params(k *kernel.Kernel) []jen.Code {
 	return params
 }
 
-// overGrid puts the loops over the cells around what is done for each.
+// overGrid puts the loops over the cells around the body of a cell.
 func overGrid(grid []kernel.Axis, cell []kernel.Stmt) []kernel.Stmt {
 	for _, a := range slices.Backward(grid) {
 		cell = []kernel.Stmt{&kernel.For{Var: a.Var, Lo: expr.Int(0), Hi: a.Size, Body: cell}}
@@ -103,7 +103,7 @@ func overGrid(grid []kernel.Axis, cell []kernel.Stmt) []kernel.Stmt {
 	return cell
 }
 
-// bindScalars is the definition of the scalars that the kernel uses.
+// bindScalars prints the definition of the scalars that the kernel uses.
 func (p *printer) bindScalars() []jen.Code {
 	var ids, values []jen.Code
 	for _, s := range abi.Scalars() {
@@ -117,8 +117,7 @@ func (p *printer) bindScalars() []jen.Code {
 	return []jen.Code{jen.List(ids...).Op(":=").List(values...)}
 }
 
-// releasing is a loop that gives back, in what it is told to end its body with, the
-// scratch that the body takes.
+// releasing prints a loop. If the body takes scratch, every iteration ends by giving it back.
 func (p *printer) releasing(body []kernel.Stmt, loop func(end ...jen.Code) jen.Code) []jen.Code {
 	if !slices.ContainsFunc(body, p.takesScratch) {
 		return []jen.Code{loop()}
@@ -127,7 +126,7 @@ func (p *printer) releasing(body []kernel.Stmt, loop func(end ...jen.Code) jen.C
 	return []jen.Code{jen.Id(mark).Op(":=").Add(worker("Mark")), loop(worker("Release", jen.Id(mark)))}
 }
 
-// takesScratch says whether a node takes scratch that it does not give back.
+// takesScratch reports whether a node takes scratch that it does not give back.
 func (p *printer) takesScratch(n kernel.Stmt) bool {
 	switch n := n.(type) {
 	case *kernel.Tile:
@@ -140,7 +139,7 @@ func (p *printer) takesScratch(n kernel.Stmt) bool {
 	return false
 }
 
-// rangeOver is a loop over an axis.
+// rangeOver prints a loop over an axis.
 func (p *printer) rangeOver(a kernel.Axis, body func() []jen.Code) jen.Code {
 	over := jen.Range().Add(p.scalar(a.Size))
 	var stmts []jen.Code
@@ -208,7 +207,7 @@ var takers = map[expr.Type]string{
 	expr.F32: "Tile", expr.I32: "TileI32", expr.U32: "TileU32", expr.BF16: "TileU16", expr.F16: "TileU16",
 }
 
-// filled is a tile as long as it is at the moment.
+// filled prints the first size elements of a tile.
 func (p *printer) filled(tile string, size *expr.Expr) jen.Code {
 	if p.sizes[tile] != nil && expr.Equal(size, p.sizes[tile]) {
 		return jen.Id(p.id(tile))
@@ -216,12 +215,12 @@ func (p *printer) filled(tile string, size *expr.Expr) jen.Code {
 	return p.part(tile, expr.Int(0), size)
 }
 
-// part is so much of a slice from an offset on.
+// part prints size elements of a slice from an offset on.
 func (p *printer) part(slice string, off, size *expr.Expr) *jen.Statement {
 	return p.tail(slice, off).Index(jen.Empty(), p.scalar(size))
 }
 
-// tail is a slice from an offset on.
+// tail prints a slice from an offset on.
 func (p *printer) tail(slice string, off *expr.Expr) *jen.Statement {
 	s := jen.Id(p.id(slice))
 	if expr.IsInt(off, 0) {
@@ -230,13 +229,12 @@ func (p *printer) tail(slice string, off *expr.Expr) *jen.Statement {
 	return s.Index(p.scalar(off), jen.Empty())
 }
 
-// mutable says whether the value of an expression can change while its variables
-// do not.
+// mutable reports whether an expression reads memory or a variable that may change.
 func (p *printer) mutable(e *expr.Expr) bool {
 	return len(expr.Elems(e)) > 0 || expr.DependsOnAny(e, p.vars)
 }
 
-// loop is a loop over an integer, whose bounds are computed before it.
+// loop prints a loop over an integer. Its bounds are computed before it.
 func (p *printer) loop(name string, lo, hi *expr.Expr, body func() []jen.Code) (loop jen.Code) {
 	if expr.IsInt(lo, 0) {
 		return p.rangeOver(kernel.Axis{Var: name, Size: hi}, body)
@@ -254,7 +252,7 @@ func (p *printer) loop(name string, lo, hi *expr.Expr, body func() []jen.Code) (
 	return loop
 }
 
-// elemType is the element type of a Go slice for a buffer or tile.
+// elemType returns the element type of a Go slice for a buffer or tile.
 func elemType(t expr.Type) string {
 	if t == expr.I32 {
 		return "int32"

@@ -14,18 +14,18 @@ import (
 // A pack is a right operand that is packed before the loop over its users.
 type pack struct {
 	name string
-	dot  flat.Product // one that has the operand
-	rows *expr.Expr   // that the loop multiplies with it
+	dot  flat.Product // a product with the operand
+	rows *expr.Expr   // rows that the loop multiplies with it
 }
 
 // products finds the Dots of a kernel whose right operand is the same matrix of
 // weights in every iteration of a loop.
 type products struct {
 	packed map[*kernel.Dot]string  // the name of the packed operand
-	before map[kernel.Stmt][]pack  // what is packed before a loop
+	before map[kernel.Stmt][]pack  // operands that are packed before a loop
 	inputs map[string]kernel.Param // buffers that the kernel does not write
-	names  map[string]string       // of packed operands, by loop and operand
-	loops  []*kernel.For           // around the nodes at hand
+	names  map[string]string       // names of packed operands, by loop and operand
+	loops  []*kernel.For           // around the current nodes
 }
 
 func newProducts(k *kernel.Kernel) *products {
@@ -38,7 +38,6 @@ func newProducts(k *kernel.Kernel) *products {
 	return p
 }
 
-// find looks through nodes.
 func (p *products) find(nodes []kernel.Stmt) {
 	for _, n := range nodes {
 		switch n := n.(type) {
@@ -50,16 +49,16 @@ func (p *products) find(nodes []kernel.Stmt) {
 			p.loops = p.loops[:len(p.loops)-1]
 		case *kernel.If:
 			outer := p.loops
-			p.loops = nil // what may not run is not prepared for
+			p.loops = nil // a body that may not run needs no packing
 			p.find(n.Body)
 			p.loops = outer
 		}
 	}
 }
 
-// dot decides whether the right operand of a Dot is packed, and before which loop:
-// the outermost one in which it is the same. It must be of constant size, and the
-// left one the rows of a buffer.
+// dot decides whether the right operand of a Dot is packed. It is packed before the outermost
+// loop that does not change it. The operand must have a constant size, and the left one must
+// be rows of a buffer.
 func (p *products) dot(n *kernel.Dot) {
 	d := flat.ProductOf(n)
 	left, isBuffer := p.inputs[d.A.Slice]
@@ -83,7 +82,7 @@ func (p *products) dot(n *kernel.Dot) {
 	}
 }
 
-// packs is the packing of what is used in a loop after it.
+// packs prints the packing of the operands that a loop uses.
 func (p *printer) packs(n kernel.Stmt) []jen.Code {
 	var out []jen.Code
 	for _, k := range p.products.before[n] {
@@ -94,12 +93,12 @@ func (p *printer) packs(n kernel.Stmt) []jen.Code {
 	return out
 }
 
-// operand is a strided matrix as arguments.
+// operand prints a strided matrix as arguments.
 func (p *printer) operand(o flat.Operand) jen.Code {
 	return jen.List(p.tail(o.Slice, o.Off), p.scalar(o.RS), p.scalar(o.CS))
 }
 
-// dot is a product.
+// dot prints a product.
 func (p *printer) dot(n *kernel.Dot) jen.Code {
 	d := flat.ProductOf(n)
 	if d.M == nil {
@@ -118,12 +117,12 @@ func (p *printer) dot(n *kernel.Dot) jen.Code {
 	return worker(name+of, p.scalar(d.M), p.scalar(d.N), p.scalar(d.K), p.operand(d.A), p.operand(d.B), c)
 }
 
-// worker is a call of a method of the worker.
+// worker prints a call of a method of the worker.
 func worker(method string, args ...jen.Code) *jen.Statement {
 	return jen.Id("worker").Dot(method).Call(args...)
 }
 
-// suffix is what the names of products say about their factors.
+// suffix returns the part of a product's name that depends on its factors.
 func suffix(n *kernel.Dot) string {
 	switch {
 	case n.Split:

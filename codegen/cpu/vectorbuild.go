@@ -9,16 +9,16 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// A vectorBuilder rewrites nodes as the body of a vector kernel, and finds its parameters.
+// A vectorBuilder rewrites nodes as the body of a vector kernel and finds its parameters.
 type vectorBuilder struct {
 	*cutter
 	call    *call
 	bound   map[string]bool       // variables that the nodes bind
-	written map[string]bool       // slices that they write
-	extents map[string]*expr.Expr // of the axes and loops from 0 around the node at hand
+	written map[string]bool       // slices that the nodes write
+	extents map[string]*expr.Expr // sizes of the axes and loops from 0 around the current node
 	params  map[string]string     // the names of slices in the body
 	values  map[string]bool
-	guarded int // bodies around the node at hand that may not run
+	guarded int // bodies around the current node that may not run
 	err     error
 }
 
@@ -40,7 +40,7 @@ func (b *vectorBuilder) nodes(ns []kernel.Stmt) []kernel.Stmt {
 func (b *vectorBuilder) node(n kernel.Stmt) kernel.Stmt {
 	switch n := n.(type) {
 	case *kernel.Let:
-		delete(b.extents, n.Name) // which an axis before may have had too
+		delete(b.extents, n.Name) // an earlier axis may have had the name
 	case *kernel.Set:
 		if n.Dst.Op == expr.Var && !b.bound[n.Dst.Name] {
 			b.fail("it sets a variable of the code around it")
@@ -64,13 +64,13 @@ func (b *vectorBuilder) node(n kernel.Stmt) kernel.Stmt {
 	return kernel.WithBody(out, body)
 }
 
-// randomScalars are what random words depend on beside their place.
+// randomScalars are the scalars that random words depend on.
 var randomScalars = []*expr.Expr{
 	expr.NewVar("seed0", expr.U32), expr.NewVar("seed1", expr.U32), expr.NewVar("step", expr.U32), expr.NewVar("layer", expr.I32),
 }
 
-// expr rewrites the elements of an expression, and makes parameters of what the
-// vector kernel gets from outside.
+// expr rewrites the elements of an expression. Values from outside the vector kernel become
+// its parameters.
 func (b *vectorBuilder) expr(e *expr.Expr) *expr.Expr {
 	memo := map[*expr.Expr]*expr.Expr{}
 	var visit func(e *expr.Expr) *expr.Expr
@@ -130,8 +130,8 @@ func (b *vectorBuilder) param(key, name string, a arg) string {
 	return name
 }
 
-// elemAt rewrites an element whose index depends on loaded data: the vector kernel gets the
-// slice from the loaded offset on, which Go computes and checks.
+// elemAt rewrites an element whose index depends on loaded data. The vector kernel gets the
+// slice from the loaded offset on. Go computes and checks the offset.
 func (b *vectorBuilder) elemAt(e *expr.Expr) *expr.Expr {
 	off, index, length := e.Args[0], expr.Int(0), int64(1)
 	for _, v := range expr.Vars(off) {
@@ -160,8 +160,8 @@ func (b *vectorBuilder) elemAt(e *expr.Expr) *expr.Expr {
 	return expr.NewElem(name, e.Type, index)
 }
 
-// aliases fails where parts of a slice that the vector kernel writes have names of their own:
-// it would take them for different memory.
+// aliases fails if the vector kernel writes a slice that has two names: it would take them for
+// different memory.
 func (b *vectorBuilder) aliases() {
 	seen := map[string]bool{}
 	for _, a := range b.call.args {

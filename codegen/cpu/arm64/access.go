@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// accessRow reads or writes one register in memory. The base word is of the form
-// with a scaled offset; the others follow from it.
+// accessRow reads or writes one register in memory. The base word has the form with a scaled
+// offset; the other forms follow from it.
 type accessRow struct {
 	name     string
 	mnemonic string // ARM's; the form with an unscaled offset has a "u" in it
@@ -41,7 +41,7 @@ var accessRows = []accessRow{
 	{"ldrh", "ldrh", "ldurh", general("w"), 1, 0x79400000, "MOVHU", Load},
 }
 
-// forms are the ways to say where, in the order in which they are tried.
+// forms returns the forms of an access, by preference.
 func (r accessRow) forms() []*form {
 	const mode = 3 << 24 // the scaled form's bit and its neighbour
 	short := r.base &^ mode
@@ -65,7 +65,7 @@ func (r accessRow) forms() []*form {
 	return all
 }
 
-// accessText is Go's text, whose order is that of a move: from, to.
+// accessText returns Go's text. Its order is the order of a move: from, to.
 func accessText(golang, suffix string, kind Kind) string {
 	switch {
 	case golang == "":
@@ -76,11 +76,11 @@ func accessText(golang, suffix string, kind Kind) string {
 	return golang + suffix + " {0}, {1}"
 }
 
-// ownBase says whether an access that grows its base has the base as the other
-// register, too: what it then leaves there is undefined.
+// ownBase reports whether an access grows its base and has it as the other register, too. The
+// result is then undefined.
 func ownBase(operands []Operand) bool { return operands[0] == Operand(operands[1].(Mem).Base) }
 
-// pairForms read and write two vectors side by side.
+// pairForms read and write two vectors at consecutive addresses.
 func pairForms() []*form {
 	q := func(at int) slot { return low("q", at) }
 	pair := func(name string, base uint32, post bool, golang string, kind Kind) *form {
@@ -96,8 +96,8 @@ func pairForms() []*form {
 	}
 }
 
-// placesForms give an access that takes a base alone, or grows it by the bytes of the
-// access or by a register.
+// placesForms returns the forms of an access that takes a base alone, or grows it by the bytes
+// of the access or by a register.
 func placesForms(name, mnemonic string, word uint32, what slot, bytes int, golang string, kind Kind) []*form {
 	text := func(suffix string) string { return accessText(golang, suffix, kind) }
 	const grows = 1 << 23
@@ -108,8 +108,8 @@ func placesForms(name, mnemonic string, word uint32, what slot, bytes int, golan
 	}
 }
 
-// listForms read and write vectors in a row, one after the other, or (names with a
-// greater number) element by element in turn.
+// listForms read and write vectors at consecutive addresses, one after another or (names with
+// a greater number) interleaved by elements.
 func listForms() []*form {
 	var all []*form
 	both := func(a arrangement, times, n int, opcode uint32) {

@@ -8,7 +8,7 @@ import (
 // byteBits places the eight bits of a vector's constant.
 func byteBits(b uint32) uint32 { return b>>5<<16 | b&0x1F<<5 }
 
-// placed says by how many bytes an 8-bit constant is shifted to give v.
+// placed returns the byte b that gives v when shifted.
 func placed(v Imm) (b, shift uint32, ok bool) {
 	if v < 0 || v > math.MaxUint32 {
 		return 0, 0, false
@@ -21,7 +21,7 @@ func placed(v Imm) (b, shift uint32, ok bool) {
 	return 0, 0, false
 }
 
-// bytePlaced is a constant of 32 bits of which one byte may differ from 0.
+// bytePlaced is a constant of 32 bits with at most one byte that is not 0.
 func bytePlaced(a arrangement) ([]slot, uint32) {
 	return []slot{vec(a, 0), {
 		takes: "a constant of 32 bits with one byte that is not 0",
@@ -45,7 +45,7 @@ func byteEverywhere(a arrangement) ([]slot, uint32) {
 	return []slot{vec(a, 0), imm(0, 255, byteBits)}, a.q << 30
 }
 
-// ones says which bytes of v are 0xFF, if the others are 0.
+// ones returns which bytes of v are 0xFF. ok is false if v has other bytes except 0.
 func ones(v Imm) (which uint32, ok bool) {
 	for i := range 8 {
 		switch uint64(v) >> (8 * i) & 0xFF {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestDisassembly reads our words with Go's disassembler: it prints ARM's text again,
-// but for names that mean the same.
+// TestDisassembly reads our words with Go's disassembler. It must print ARM's text, except for
+// names that mean the same.
 func TestDisassembly(t *testing.T) {
 	all := samples()
 	var b strings.Builder
@@ -36,7 +36,7 @@ func TestDisassembly(t *testing.T) {
 	}
 }
 
-// disassemble assembles a text, and yields the lines of it and ARM's text of their words.
+// disassemble assembles a text and yields its lines with ARM's text of their words.
 func disassemble(t *testing.T, text string) iter.Seq2[int, string] {
 	t.Helper()
 	dump := goTool(t, "objdump", "-gnu", object(t, text))
@@ -60,7 +60,7 @@ var (
 	stretch = regexp.MustCompile(`\{v(\d+)\.(\w+)-v(\d+)\.\w+\}`)
 )
 
-// plain leaves nothing of a text that may be written in several ways.
+// plain makes texts equal that may be written in several ways.
 func plain(text string) string {
 	mnemonic, operands, _ := strings.Cut(text, " ")
 	operands = strings.TrimSuffix(strings.ReplaceAll(operands, " ", ""), ",lsl#0")
@@ -90,8 +90,8 @@ func plain(text string) string {
 
 var conditionNames = strings.NewReplacer(",cs", ",hs", ",cc", ",lo", "b.cs", "b.hs", "b.cc", "b.lo")
 
-// aliases are the names by which the disassembler calls some cases of an instruction,
-// whose operands it then prints otherwise.
+// aliases are the names by cases: the disassembler uses them for some operands of an
+// instruction, and prints the operands differently.
 var aliases = map[string]string{
 	"add": "mov", "and": "tst", "csel": "", "ins": "mov", "umov": "mov", "lsl": "lsr ubfiz ubfx",
 	"msub": "mneg", "orr": "mov", "sub": "neg",

@@ -10,7 +10,7 @@ import (
 	"github.com/arithlang/mlc/codegen/gocode"
 )
 
-// File is what is printed as one file of assembly and one of Go.
+// File is printed as one file of assembly and one of Go.
 type File struct {
 	Package, Header string // the header without its "//"
 	Funcs           []*Func
@@ -49,7 +49,7 @@ func (d Data) print(b *bytes.Buffer) {
 	fmt.Fprintf(b, "GLOBL %s<>(SB), RODATA|NOPTR, $%d\n", d.Name, size)
 }
 
-// check panics where the function names what does not exist.
+// check panics if the function names labels or data that do not exist.
 func (f *Func) check(data map[string]int) {
 	for i := range f.Insts() {
 		for _, o := range i.Operands {
@@ -79,7 +79,7 @@ func (f *Func) print(b *bytes.Buffer) {
 	}
 }
 
-// Signature is the function's declaration in Go, without its "func".
+// Signature returns the function's declaration in Go, without its "func".
 func (f *Func) Signature() string {
 	var params []string
 	for _, p := range f.params {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Kind is what of an instruction is counted.
+// Kind says how an instruction is counted.
 type Kind uint8
 
 // The kinds of instructions.
@@ -24,9 +24,9 @@ type form struct {
 	mnemonic string // ARM's
 	base     uint32 // the word, less operands; 0 if only Go's assembler encodes it
 	slots    []slot
-	// golang is Go's mnemonic, whose operands are these from the last to the first,
-	// or a template of Go's text, where {i} is operand i. It is empty where Go's
-	// assembler lacks the form: then the word is printed.
+	// golang is Go's mnemonic, with these operands from the last to the first, or a template
+	// of Go's text: {i} is operand i. If Go's assembler lacks the form, golang is empty and
+	// the word is printed.
 	golang string
 	kind   Kind
 	unless func([]Operand) bool // operands that fit, but not together; or nil
@@ -37,10 +37,10 @@ func encoded(name, mnemonic string, base uint32, slots []slot, golang string, ki
 	return &form{name: name, mnemonic: mnemonic, base: base, slots: slots, golang: golang, kind: kind}
 }
 
-// slot is what a form takes as one of its operands.
+// slot describes an operand of a form.
 type slot struct {
 	takes  string               // for messages
-	fits   func(Operand) bool   // the rest is only asked of what fits
+	fits   func(Operand) bool   // the functions after it need operands that fit
 	bits   func(Operand) uint32 // its part of the word
 	arm    func(Operand) string // in ARM's syntax
 	golang func(Operand) string // in Go's

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Parameter is a parameter or the result of a function, of one word at most: its
-// name, its type in Go, and the bytes of that type.
+// Parameter is a parameter or the result of a function, of one word at most.
 type Parameter struct {
 	Name, GoType string
 	Bytes        int
@@ -24,7 +23,7 @@ type Func struct {
 	marks     map[Label]bool
 }
 
-// line is an instruction, or a label where label is not empty.
+// line is an instruction, or a label if label is not empty.
 type line struct {
 	label Label
 	inst  Inst
@@ -35,17 +34,17 @@ type Inst struct {
 	Op       string
 	Operands []Operand
 	form     *form
-	known    []Operand // Operands, where each Param has its place
+	known    []Operand // Operands, with a place for each Param
 }
 
-// Kind is what of an instruction is counted.
+// Kind returns how the instruction is counted.
 func (i Inst) Kind() Kind { return i.form.kind }
 
 // String prints the instruction as ARM's manual does.
 func (i Inst) String() string { return i.form.armText(i.known) }
 
-// NewFunc returns an empty function. Parameters lie as Go's ABI0 lays them out: one
-// after the other, each at a multiple of its size, the result at a multiple of 8.
+// NewFunc returns an empty function. Parameters lie as in Go's ABI0: one after another, each
+// at a multiple of its size, the result at a multiple of 8.
 func NewFunc(name, doc string, params []Parameter, result *Parameter) *Func {
 	f := &Func{Name: name, Doc: doc, params: params, places: map[string]argument{}, marks: map[Label]bool{}}
 	for _, p := range params {
@@ -75,8 +74,8 @@ func (f *Func) place(p Parameter) {
 	f.area = off + p.Bytes
 }
 
-// Op appends an instruction, its destination first. It panics where there is no such
-// instruction, or where none of its forms takes the operands.
+// Op appends an instruction, its destination first. It panics if there is no such instruction,
+// or if no form takes the operands.
 func (f *Func) Op(name string, operands ...Operand) {
 	known := make([]Operand, len(operands))
 	for i, o := range operands {
@@ -96,7 +95,7 @@ func (f *Func) Op(name string, operands ...Operand) {
 	f.lines = append(f.lines, line{inst: Inst{name, operands, form, known}})
 }
 
-// Mark names the place of the next instruction.
+// Mark puts a label before the next instruction.
 func (f *Func) Mark(l Label) {
 	if l == "" || f.marks[l] {
 		panic(fmt.Sprintf("BUG: label %q of %s is empty or marked twice", l, f.Name))

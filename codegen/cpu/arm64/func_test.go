@@ -35,7 +35,8 @@ func TestParameters(t *testing.T) {
 		if rng.IntN(2) == 0 {
 			k := kinds[rng.IntN(len(kinds))]
 			result = &Parameter{"", k.String(), int(sizes.Sizeof(k))}
-			// Results begin at a multiple of a word, as after a field of no bytes but such alignment.
+			// Results begin at a multiple of a word, as after a field with that alignment and
+			// no bytes.
 			word := types.NewArray(types.Typ[types.Uintptr], 0)
 			fields = append(fields, types.NewField(0, nil, "_", word, false), types.NewField(0, nil, "ret", k, false))
 		}
@@ -57,7 +58,7 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-// example has a parameter of each kind that is read, data, and every way to jump.
+// example has a parameter of each kind, data, and every way to jump.
 func example() *File {
 	sum := NewFunc("sum", "sum adds scale times the n numbers at p.\nIt is here for a test.", []Parameter{
 		{"p", "*float32", 8}, {"scale", "float32", 4}, {"n", "int", 8}, {"flags", "uint32", 4}, {"shift", "int32", 4},
@@ -106,7 +107,8 @@ func example() *File {
 		[]Data{{"ones", []uint32{1, 1, 1, 1, 0xFFFFFFFF}}}}
 }
 
-// TestFile vets a printed package: argument sizes, places and widths of parameters.
+// TestFile runs go vet on a printed package. It checks argument sizes, places and widths of
+// parameters.
 func TestFile(t *testing.T) {
 	dir := t.TempDir()
 	writePackage(t, dir, example())
@@ -136,7 +138,7 @@ func writePackage(t *testing.T, dir string, f *File) {
 	}
 }
 
-// TestJumps disassembles a function: the same jumps, less where they go.
+// TestJumps disassembles a function and checks that it has the same jumps, targets aside.
 func TestJumps(t *testing.T) {
 	f := example()
 	f.Funcs = f.Funcs[:1]
@@ -156,10 +158,10 @@ func TestJumps(t *testing.T) {
 	}
 }
 
-// jump is a jump with what it asks, without its target.
+// jump matches a jump with its condition, without its target.
 var jump = regexp.MustCompile(`^(b(\.\w+)?|ret|cbn?z \w+|tbn?z \w+,#\d+)\b`)
 
-// TestInsts counts what a function has.
+// TestInsts counts the instructions of a function.
 func TestInsts(t *testing.T) {
 	sum := example().Funcs[0]
 	kinds := map[Kind]int{}
@@ -181,7 +183,7 @@ func TestInsts(t *testing.T) {
 	}
 }
 
-// TestRefused gives instructions what they do not take.
+// TestRefused gives instructions operands that they do not take.
 func TestRefused(t *testing.T) {
 	for _, c := range []struct {
 		name     string

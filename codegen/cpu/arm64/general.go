@@ -32,10 +32,10 @@ func scalarForms() []*form {
 	)
 }
 
-// conditions are those of jumps and selections, in the order of their codes.
+// conditions are the conditions of jumps and selections, in the order of their codes.
 var conditions = []string{"eq", "ne", "hs", "lo", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le"}
 
-// generalForms compute with general registers: 64 bits, and 32 behind ".w".
+// generalForms compute with general registers of 64 bits, or of 32 with suffix ".w".
 func generalForms() []*form {
 	all := []*form{
 		{name: "mov", mnemonic: "mov", slots: []slot{reg("x", 0), constant()}, golang: "MOVD"},
@@ -58,7 +58,7 @@ func generalForms() []*form {
 	return all
 }
 
-// suffixes are behind the names of forms of a width, ours and Go's.
+// suffixes returns the suffixes of names of a width, ours and Go's.
 func suffixes(width string) (ours, golang string) {
 	if width == "w" {
 		return ".w", "W"
@@ -113,7 +113,7 @@ func bitForms(width string, wide uint32, n int) []*form {
 	add("bic", 0x0A200000, "BIC", r(0), r(5), r(16))
 	add("mvn", 0x2A2003E0, "MVN", r(0), r(16))
 
-	// Shifts by constants are moves of bit fields, whose word says where the field is.
+	// Shifts by constants are moves of bit fields. Their word says where the field is.
 	most := uint32(n - 1)
 	left := imm(0, int64(most), func(i uint32) uint32 { return -i&most<<16 | (most-i)<<10 })
 	right := imm(0, int64(most), func(i uint32) uint32 { return i<<16 | most<<10 })
@@ -127,7 +127,7 @@ func bitForms(width string, wide uint32, n int) []*form {
 	return all
 }
 
-// selectForms choose by the condition that a comparison left.
+// selectForms choose by the condition of the last comparison.
 func selectForms(width string, wide uint32) []*form {
 	ours, gos := suffixes(width)
 	var all []*form
@@ -135,7 +135,7 @@ func selectForms(width string, wide uint32) []*form {
 		yes, not := uint32(code)<<12, uint32(code^1)<<12
 		upper := strings.ToUpper(c)
 		r := func(at int) slot { return reg(width, at) }
-		behind := func(s slot) slot { // ARM's text has the condition behind the last register
+		behind := func(s slot) slot { // ARM's text has the condition after the last register
 			text := s.arm
 			s.arm = func(o Operand) string { return text(o) + ", " + c }
 			return s
@@ -149,7 +149,7 @@ func selectForms(width string, wide uint32) []*form {
 	return all
 }
 
-// jumpForms go elsewhere. Only Go's assembler knows how far.
+// jumpForms are jumps. Only Go's assembler knows their distances.
 func jumpForms() []*form {
 	jump := func(name, golang string, slots ...slot) *form {
 		return &form{name: name, mnemonic: strings.TrimSuffix(name, ".w"), slots: slots, golang: golang, kind: Jump}

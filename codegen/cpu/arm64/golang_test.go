@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestGo compares what Go's assembler makes of Go's text with our word, over all
-// instructions that are printed in Go's mnemonics: one word, and the same.
+// TestGo compares our words with Go's assembler, for all instructions that are printed in Go's
+// mnemonics. Go's text must give one word, and the same.
 func TestGo(t *testing.T) {
 	var lines []string
 	var have []sample
@@ -41,7 +41,7 @@ func goWords(t *testing.T, lines []string) [][]uint32 {
 	for _, l := range lines {
 		fmt.Fprintf(&b, "\t%s\n", l)
 	}
-	b.WriteString("\tRET\n") // takes what the end is filled up with
+	b.WriteString("\tRET\n") // padding counts as part of it
 	words := make([][]uint32, len(lines))
 	for line, all := range assemble(t, b.String()) {
 		if line -= 2; line >= 0 && line < len(lines) {
@@ -51,7 +51,7 @@ func goWords(t *testing.T, lines []string) [][]uint32 {
 	return words
 }
 
-// dumped is a line of what objdump prints: the line of the file, and the word.
+// dumped matches a line of objdump: the line of the file, and the word.
 var dumped = regexp.MustCompile(`^\s+x_arm64\.s:(\d+)\s+0x[0-9a-f]+\s+([0-9a-f]{8})\s`)
 
 // assemble returns the words of each line of the text.
@@ -71,7 +71,7 @@ func assemble(t *testing.T, text string) map[int][]uint32 {
 	return words
 }
 
-// object runs Go's assembler, and returns the path of what it makes.
+// object runs Go's assembler and returns the path of the object file.
 func object(t *testing.T, text string) string {
 	t.Helper()
 	dir := t.TempDir()

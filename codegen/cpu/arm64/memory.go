@@ -42,7 +42,7 @@ func goOffset(m Mem) string {
 	return fmt.Sprintf("%d(%v)", m.Off, m.Base)
 }
 
-// scaled is base + a multiple of the bytes of the access.
+// scaled is base + a multiple of the size of the access.
 func scaled(size int) slot {
 	bytes := 1 << size
 	return memory(fmt.Sprintf("base + a multiple of %d up to %d", bytes, 4095*bytes),
@@ -52,7 +52,7 @@ func scaled(size int) slot {
 		func(m Mem) uint32 { return uint32(m.Off/bytes) << 10 }, armOffset, goOffset)
 }
 
-// unscaled is base + an offset of 9 bits that the scaled form does not take.
+// unscaled is base + a 9-bit offset that the scaled form does not take.
 func unscaled(size int) slot {
 	return memory("base + an offset from -256 to 255",
 		func(m Mem) bool {
@@ -62,14 +62,14 @@ func unscaled(size int) slot {
 		func(m Mem) uint32 { return uint32(m.Off&0x1FF) << 12 }, armOffset, goOffset)
 }
 
-// post is base, which then grows by an offset of 9 bits.
+// post is base, which then grows by a 9-bit offset.
 func post() slot {
 	return memory("base, then += a constant from -256 to 255",
 		func(m Mem) bool { return m.Post && !m.Indexed && m.Off >= -256 && m.Off <= 255 },
 		func(m Mem) uint32 { return uint32(m.Off&0x1FF) << 12 }, armOffset, goOffset)
 }
 
-// indexed is base + register, which is scaled by 1 << size or not.
+// indexed is base + register, scaled by 1 << size or not.
 func indexed(size int) slot {
 	return memory("base + index",
 		func(m Mem) bool { return !m.Post && m.Indexed && m.Index != ZR && (!m.Scaled || size > 0) },
@@ -94,8 +94,7 @@ func indexed(size int) slot {
 		})
 }
 
-// pairOffset is base + a multiple of the bytes of one register of 7 bits, with post
-// or without.
+// pairOffset is base + a 7-bit multiple of the bytes of one register, with post or without.
 func pairOffset(size int, post bool) slot {
 	bytes := 1 << size
 	return memory(fmt.Sprintf("base + (or with Post +=) a multiple of %d from %d to %d", bytes, -64*bytes, 63*bytes),

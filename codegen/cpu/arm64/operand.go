@@ -43,7 +43,7 @@ const (
 	ZR
 )
 
-// usable says whether functions may use the register.
+// usable reports whether functions may use the register.
 func (r Reg) usable() bool { return r <= R26 && r != R18 || r == ZR }
 
 // Vec is a vector register of 128 bits. All of them are free in a function.
@@ -91,7 +91,7 @@ type Elem struct {
 	I int
 }
 
-// List is N vectors, each register the next of the one before (V0 follows V31).
+// List is N consecutive vector registers (V0 follows V31).
 type List struct {
 	First Vec
 	N     int
@@ -100,9 +100,9 @@ type List struct {
 // Imm is a constant.
 type Imm int64
 
-// Mem is a place in memory: Base + Off, or Base + Index where Indexed is set, or
-// Base + Index * (bytes of the access) where Scaled is set, too. With Post the
-// place is Base, and Base grows by Off (or by Index) after the access.
+// Mem is a place in memory: Base + Off. If Indexed is set, it is Base + Index; if Scaled is
+// set, too, it is Base + Index * (bytes of the access). With Post the place is Base, and Base
+// grows by Off (or by Index) after the access.
 type Mem struct {
 	Base    Reg
 	Off     int
@@ -115,7 +115,7 @@ type Mem struct {
 // At is the place base + off.
 func At(base Reg, off int) Mem { return Mem{Base: base, Off: off} }
 
-// AtScaled is element index of the array at base, of elements as wide as the access.
+// AtScaled is element index of the array at base. Elements are as wide as the access.
 func AtScaled(base, index Reg) Mem {
 	return Mem{Base: base, Index: index, Indexed: true, Scaled: true}
 }

@@ -17,7 +17,7 @@ import (
 
 type four = [4]uint32
 
-// vectorCase is an instruction on 4 numbers (or pairs of words) and what Go computes.
+// vectorCase is an instruction on 4 numbers (or pairs of words) with Go's result.
 type vectorCase struct {
 	op       string
 	operands []Operand // after the destination V0; a is in V1, b in V2
@@ -63,8 +63,8 @@ func yes(c bool) uint32 {
 	return 0
 }
 
-// fused is a*b + c, rounded once: the product of two float32 is exact in float64, and
-// the sum is rounded to odd there, so that the second rounding changes nothing.
+// fused returns a*b + c, rounded once. The product of two float32 is exact in float64. The sum
+// is rounded to odd there, so that the second rounding changes nothing.
 func fused(a, b, c float32) float32 {
 	p, q := float64(a)*float64(b), float64(c)
 	s := p + q
@@ -179,7 +179,7 @@ var vectorCases = []vectorCase{
 	{"movi.2d", []Operand{Imm(-1)}, each(func(a, b uint32) uint32 { return math.MaxUint32 })},
 }
 
-// inputs are small numbers as floats, so that nothing is invalid, with some equal ones.
+// inputs are small floats, so that every operation is valid, with some equal ones.
 func inputs() [][3]four {
 	rng := rand.New(rand.NewPCG(3, 4))
 	all := make([][3]four, 8)
@@ -194,7 +194,7 @@ func inputs() [][3]four {
 	return all
 }
 
-// conditionCases say what each condition means after a comparison of a with b.
+// conditionCases define each condition after a comparison of a with b.
 var conditionCases = map[string]func(a, b int64) bool{
 	"eq": func(a, b int64) bool { return a == b },
 	"ne": func(a, b int64) bool { return a != b },
@@ -212,7 +212,7 @@ var conditionCases = map[string]func(a, b int64) bool{
 
 var integers = []int64{0, 1, -1, 5, 1 << 40, math.MinInt64, math.MaxInt64}
 
-// TestRun runs instructions under qemu, and compares with Go's arithmetic.
+// TestRun runs instructions under qemu and compares the results with Go's arithmetic.
 func TestRun(t *testing.T) {
 	emulator := full.Needs(t, full.QEMU)
 	dir := t.TempDir()
@@ -247,8 +247,8 @@ func show(v [4]uint32) { println(v[0], v[1], v[2], v[3]) }
 	}
 }
 
-// caller collects functions, the text of their calls, and the lines that these print,
-// each behind what it is of.
+// caller collects functions, the text of their calls, and the lines that they print. Each line
+// begins with the name of its test.
 type caller struct {
 	file  *File
 	calls strings.Builder
@@ -292,7 +292,7 @@ func (c *caller) memory() {
 	table.Op("adr", R0, Sym{"words", 4})
 	table.Op("ldr.w", R2, AtScaled(R0, R1))
 	table.Op("adr", R0, Sym{"words", 0})
-	table.Op("and", R0, R0, Imm(15)) // 0, for it is aligned
+	table.Op("and", R0, R0, Imm(15)) // 0, because it is aligned
 	table.Op("add.w", R2, R2, R0)
 	table.Op("str.w", R2, Param("ret"))
 	table.Op("ret")
@@ -304,7 +304,7 @@ func (c *caller) memory() {
 	c.want = append(c.want, "table: 8 2147483648", "sum: 21")
 }
 
-// condition takes a condition in a jump and in a selection.
+// condition tests a condition in a jump and in a selection.
 func (c *caller) condition(condition string, holds func(a, b int64) bool) {
 	for _, how := range []string{"jump", "select"} {
 		f := NewFunc(how+strings.ToUpper(condition), "", []Parameter{{"a", "int64", 8}, {"b", "int64", 8}}, &Parameter{"", "int64", 8})

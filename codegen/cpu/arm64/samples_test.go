@@ -14,7 +14,7 @@ type sample struct {
 	operands []Operand
 }
 
-// pool is what samples are taken from: edges first and last.
+// pool has the operands of samples, with edges first and last.
 var pool = makePool()
 
 func makePool() []Operand {
@@ -75,8 +75,8 @@ func makePool() []Operand {
 	return all
 }
 
-// samples give each form whose word we know operands: for each slot the first and the
-// last that it takes, and some between.
+// samples returns operands for each form whose word we know: for each slot the first and the
+// last operand that it takes, and some between.
 func samples() []sample {
 	var all []sample
 	for _, name := range slices.Sorted(maps.Keys(instructions)) {

@@ -10,7 +10,7 @@ import (
 type arrangement struct {
 	name, golang string
 	size         uint32 // log2 of the bytes of an element
-	q            uint32 // 1 where all 128 bits are used
+	q            uint32 // 1 if all 128 bits are used
 }
 
 var arrangements = map[string]arrangement{
@@ -32,7 +32,7 @@ func (a arrangement) bitsOf() int { return 8 << a.size }
 // wide is the arrangement of elements twice as wide that fill a vector.
 func (a arrangement) wide() arrangement { return withSize(a.size+1, 1) }
 
-// half is the arrangement of elements half as wide, in the low (q 0) or in all of a
+// half is the arrangement of elements half as wide, in the low half (q 0) or in all of a
 // vector.
 func (a arrangement) half(q uint32) arrangement { return withSize(a.size-1, q) }
 
@@ -78,7 +78,7 @@ func elem(size uint32, at int, number func(i uint32) uint32) slot {
 	}
 }
 
-// list is n vectors in a row.
+// list is n consecutive vectors.
 func list(a arrangement, n, at int) slot {
 	text := func(o Operand, open, close, letter, arrangement string) string {
 		l := asList(o)
@@ -101,7 +101,7 @@ func list(a arrangement, n, at int) slot {
 	}
 }
 
-// asList takes a vector for a list of one.
+// asList returns a list; a vector is a list of one.
 func asList(o Operand) List {
 	switch o := o.(type) {
 	case Vec:
@@ -126,7 +126,7 @@ func reg(width string, at int) slot {
 	}
 }
 
-// nonzero is a general register but ZR, whose number would mean something else here.
+// nonzero is a general register except ZR, whose number would mean something else here.
 func nonzero(width string, at int) slot {
 	s := reg(width, at)
 	s.takes = "a register but ZR"
@@ -149,7 +149,7 @@ func imm(lo, hi int64, encode func(uint32) uint32) slot {
 // at places a constant at the bits.
 func at(bit int) func(uint32) uint32 { return func(i uint32) uint32 { return i << bit } }
 
-// shiftBy is the count of a register's shift to the left, in an operand of its own.
+// shiftBy is the count of a register's shift to the left, as another operand.
 func shiftBy(most int64) slot {
 	s := imm(0, most, at(10))
 	s.arm = func(o Operand) string { return fmt.Sprintf("lsl #%d", o.(Imm)) }
@@ -178,8 +178,8 @@ func addend() slot {
 	return s
 }
 
-// mask is a constant that logical instructions encode: a run of ones, turned, and
-// repeated every 2, 4, … 64 bits.
+// mask is a constant that logical instructions encode: a run of ones, rotated, and repeated
+// every 2, 4, … 64 bits.
 func mask(width int) slot {
 	s := imm(math.MinInt64, math.MaxInt64, nil)
 	s.takes = "a constant that is a repeated run of ones"
@@ -240,21 +240,21 @@ func constant() slot {
 	return s
 }
 
-// zero is the constant 0 in an instruction that compares with it.
+// zero is the constant 0 of a comparison.
 func zero(arm string) slot {
 	s := imm(0, 0, at(0))
 	s.arm = func(Operand) string { return arm }
 	return s
 }
 
-// label is the target of a jump, whose distance only Go's assembler knows.
+// label is the target of a jump. Only Go's assembler knows its distance.
 func label() slot {
 	text := func(o Operand) string { return string(o.(Label)) }
 	return slot{"a label", func(o Operand) bool { _, ok := o.(Label); return ok },
 		func(Operand) uint32 { return 0 }, text, text}
 }
 
-// parameter is a parameter of so many bytes.
+// parameter is a parameter of a number of bytes.
 func parameter(bytes int) slot {
 	text := func(o Operand) string { a := o.(argument); return fmt.Sprintf("%s+%d(FP)", a.name, a.off) }
 	return slot{fmt.Sprintf("a parameter of %d bytes", bytes), func(o Operand) bool {

@@ -1,8 +1,8 @@
 package arm64
 
-// vectorRow is an instruction on vectors in several arrangements: those of its
-// destination, which is also what its name has behind the dot. The base word is of
-// the arrangement 8b; the shape adds the bits of the others.
+// vectorRow is an instruction on vectors in several arrangements. The destination has the
+// arrangement that its name has after the dot. The base word has arrangement 8b; the shape
+// adds the bits of the others.
 type vectorRow struct {
 	name         string
 	arrangements string
@@ -127,7 +127,7 @@ func zeroI(a arrangement) ([]slot, uint32) {
 	return []slot{vec(a, 0), vec(a, 5), zero("#0")}, sizeBits(a)
 }
 
-// copied has one source where the instruction has two.
+// copied uses its source for both sources of the instruction.
 func copied(a arrangement) ([]slot, uint32) {
 	source := vec(a, 5)
 	source.bits = func(o Operand) uint32 { return uint32(o.(Vec))<<5 | uint32(o.(Vec))<<16 }
@@ -195,7 +195,7 @@ func extract(a arrangement) ([]slot, uint32) {
 	return []slot{vec(a, 0), vec(a, 5), vec(a, 16), imm(0, 15, at(11))}, a.q << 30
 }
 
-// placeBits says in five bits which element of which width is meant.
+// placeBits encodes the width and the index of an element in five bits.
 func placeBits(size uint32) func(uint32) uint32 {
 	return func(i uint32) uint32 { return (i<<(size+1) | 1<<size) << 16 }
 }

@@ -18,8 +18,8 @@ var update = flag.Bool("update", false, "rewrite testdata/words.txt by GNU's ass
 
 const wordsFile = "testdata/words.txt"
 
-// TestWords compares our words with those of GNU's assembler: those in testdata and,
-// where it is there, its own.
+// TestWords compares our words with words of GNU's assembler in testdata. If the assembler is
+// installed, it compares with that, too.
 func TestWords(t *testing.T) {
 	var texts []string
 	var ours []uint32

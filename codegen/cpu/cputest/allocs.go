@@ -11,8 +11,8 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// Allocations wants the kernels of a text to take no memory from the heap once the
-// worker has its scratch.
+// Allocations checks that the kernels of a text take no memory from the heap once the worker
+// has its scratch.
 func Allocations(t *testing.T, text string, kernels []cpu.Kernel) {
 	ks, err := kernel.Parse(text)
 	if err != nil {
@@ -30,7 +30,7 @@ func Allocations(t *testing.T, text string, kernels []cpu.Kernel) {
 	}
 }
 
-// zeros is memory of zeros for the buffers of a kernel.
+// zeros returns memory of zeros for the buffers of a kernel.
 func zeros(t *testing.T, k *kernel.Kernel, s kernel.Scalars) (mem cpu.Memory, refs []device.Ref) {
 	shapes, err := kernel.Extents(k, s)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/arithlang/mlc/runtime/cpu"
 )
 
-// Compare holds every kernel of a text, as kernel.Format writes it, to the kernel
-// interpreter, bit for bit, on each instruction set of this machine, in every
-// launch or, if there are none, in kerneltest.Launches.
+// Compare compares every kernel of a text, in the format of kernel.Format, with the kernel
+// interpreter, bit for bit, on each instruction set of this machine. Without launches it takes
+// kerneltest.Launches.
 func Compare(t *testing.T, text string, kernels []cpu.Kernel, launches ...kernel.Scalars) {
 	t.Helper()
 	var ends []kerneltest.Backend
@@ -25,7 +25,8 @@ func Compare(t *testing.T, text string, kernels []cpu.Kernel, launches ...kernel
 	kerneltest.Compare(t, text, ends, launches...)
 }
 
-// Sums is how an instruction set adds products of BF16; nil: as is defined.
+// Sums returns how an instruction set adds products of BF16, or nil if it adds them as
+// defined.
 func Sums(isa cpu.ISA) *kernel.Sums {
 	if isa == cpu.AVX512BF16 {
 		return kernel.Pairs()

@@ -25,7 +25,7 @@ func Runner(kernels []cpu.Kernel, isa cpu.ISA) kerneltest.Runner {
 	}
 }
 
-// gap is how many elements lie between the buffers of a launch, to see stray stores.
+// gap is how many elements lie between the buffers of a launch. They show stray stores.
 const gap = 64
 
 // launch runs a kernel with all buffers in one space for each type.
@@ -66,12 +66,12 @@ func launch(kernels []cpu.Kernel, index int, isa cpu.ISA, s kernel.Scalars, bufs
 	return nil
 }
 
-// zero says whether what follows the first n elements is 0; of none, nothing does.
+// zero reports whether the gap after the first n elements is 0, or s is nil.
 func zero[T int32 | uint16 | float32](s []T, n int) bool {
 	return s == nil || !slices.ContainsFunc(s[n:][:gap], func(v T) bool { return v != 0 })
 }
 
-// env is the launch environment that binds the scalars.
+// env returns the launch environment with the scalars.
 func env(s kernel.Scalars) *device.Env {
 	var e device.Env
 	for _, of := range abi.Scalars() {

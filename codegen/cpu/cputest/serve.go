@@ -8,9 +8,9 @@ import (
 	"github.com/arithlang/mlc/runtime/cpu"
 )
 
-// Serve is the main function of a program around generated kernels, which mlc diff and tests
-// build: it runs launches from standard input, and writes what comes of them to standard
-// output. Its argument is the instruction set, as cpu.ParseISA takes it; without one, it is
+// Serve is the main function of programs that mlc diff and tests build around generated
+// kernels. It runs launches from standard input and writes their results to standard output.
+// Its argument is the instruction set, as cpu.ParseISA takes it. Without an argument it takes
 // the best that the processor has.
 func Serve(kernels []cpu.Kernel) {
 	if err := serve(kernels, os.Args[1:]); err != nil {

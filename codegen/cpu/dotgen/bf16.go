@@ -12,11 +12,11 @@ import (
 // half is how many bits a BF16 has.
 const half = 16
 
-// dpbf16 is the instruction that adds the products of pairs of BF16, first of the upper
-// halves, then of the lower ones. Go's assembler does not know it.
+// dpbf16 adds the products of pairs of BF16, first of the upper halves, then of the lower
+// ones. Go's assembler does not know it.
 const dpbf16 = "VDPBF16PS"
 
-// multiplyPairs writes it for encodePairs to encode, once it has its registers.
+// multiplyPairs writes dpbf16. encodePairs encodes it after register allocation.
 func multiplyPairs(x, y, sum reg.VecVirtual) {
 	Instruction(&ir.Instruction{
 		Opcode:   dpbf16,
@@ -26,7 +26,7 @@ func multiplyPairs(x, y, sum reg.VecVirtual) {
 	})
 }
 
-// encodePairs writes out the code of the instruction.
+// encodePairs replaces each dpbf16 by its code.
 func encodePairs(f *ir.Function) error {
 	var nodes []ir.Node
 	for _, n := range f.Nodes {
@@ -52,8 +52,8 @@ func encodePairs(f *ir.Function) error {
 	return nil
 }
 
-// pairsCode is the code of the instruction on 512-bit registers: the EVEX prefix, in which
-// bits of register numbers are inverted, then the opcode and the operands.
+// pairsCode returns the code of dpbf16 on 512-bit registers: the EVEX prefix, the opcode and
+// the operands. The prefix has inverted bits of register numbers.
 func pairsCode(x, y, sum uint32) (long uint32, word uint16) {
 	const (
 		escape, opcode  = 0x62, 0x52
@@ -73,7 +73,7 @@ func pairsCode(x, y, sum uint32) (long uint32, word uint16) {
 //
 //	func widenAVX512(dst *float32, src *uint16, registers int)
 //
-// which writes the numbers that BF16 stand for.
+// which widens BF16 to float32.
 func widen(v vectors) {
 	name := "widen" + v.name
 	TEXT(name, NOSPLIT, "func(dst *float32, src *uint16, registers int)")
@@ -116,7 +116,7 @@ func pairAlong() {
 //
 //	func pairDownAVX512(dst *float32, ds int, src *uint16, ss, rows, registers, lanes int)
 //
-// which pairs the elements of each row with those of the next one.
+// which pairs the elements of two consecutive rows.
 func pairDown() {
 	p := startPairs("pairDown", "elements of rows > 0 pairs of rows")
 	next := GP64()
@@ -138,8 +138,8 @@ func pairDown() {
 	})
 }
 
-// pairWriter writes a function that makes rows of pairs, the first of two in the upper
-// half. A row is some registers, the last of them of some lanes; strides are in bytes.
+// pairWriter writes a function that makes rows of pairs, the first of two in the upper half.
+// The last register of a row has some lanes only. Strides are in bytes.
 type pairWriter struct{ dst, ds, src, ss reg.Register }
 
 func startPairs(name, doc string) *pairWriter {
@@ -150,7 +150,7 @@ func startPairs(name, doc string) *pairWriter {
 	return &pairWriter{Load(Param("dst"), GP64()), Load(Param("ds"), GP64()), Load(Param("src"), GP64()), Load(Param("ss"), GP64())}
 }
 
-// rows writes the rows; pair reads what a register of them is made of, of so many bytes.
+// rows writes the rows. pair computes a register of a row from some bytes of src.
 func (p *pairWriter) rows(bytes int, pair func(from operand.Mem, mask reg.Register) reg.VecVirtual) {
 	w := productWriter{vectors: avx512}
 	w.loadMask()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestPairsCode wants the code that GNU as 2.40 makes of the instruction.
+// TestPairsCode compares the code with GNU as 2.40.
 func TestPairsCode(t *testing.T) {
 	for _, c := range []struct {
 		x, y, sum uint32

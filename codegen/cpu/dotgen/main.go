@@ -1,5 +1,5 @@
-// Command asm writes the assembly of package cpu: the matrix product
-// microkernels, what packs, splits, widens and pairs operands, and the random words.
+// Command asm writes the assembly of package cpu: the matrix product microkernels, the
+// functions that pack, split, widen and pair operands, and the random words.
 package main
 
 import (

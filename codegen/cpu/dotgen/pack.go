@@ -31,8 +31,8 @@ func vecProduct() {
 //
 //	func copyRowsAVX512x2(dst, src *float32, ss, rows, lanes int)
 //
-// which copies rows to consecutive whole registers; only the first lanes elements of
-// the last register are read, the rest become 0. Strides are in bytes.
+// which copies rows to consecutive whole registers. Only the first lanes elements of the last
+// register are read; the rest become 0. Strides are in bytes.
 func copyRows(v vectors, cols int) {
 	name := fmt.Sprintf("copyRows%sx%d", v.name, cols)
 	TEXT(name, NOSPLIT, "func(dst, src *float32, ss, rows, lanes int)")
@@ -60,9 +60,9 @@ func copyRows(v vectors, cols int) {
 //
 //	func copyStripsAVX512(dst *float32, ds int, src *float32, sn, ss, rows, strips, lanes int)
 //
-// which copies rows, each cut into strips of lanes elements, from one to sn apart: a
-// register of each row to each strip's part of dst, ds apart. It reads in the order
-// of memory, which is fastest where that is far away. Strides are in bytes.
+// which copies rows. It cuts each row into strips of lanes elements, sn apart, and writes a
+// register to each strip's part of dst, ds apart. It reads in the order of memory, which is
+// fastest if the rows are in no near cache. Strides are in bytes.
 func copyStrips(v vectors) {
 	name := "copyStrips" + v.name
 	TEXT(name, NOSPLIT, "func(dst *float32, ds int, src *float32, sn, ss, rows, strips, lanes int)")
@@ -97,9 +97,8 @@ func copyStrips(v vectors) {
 //
 //	func transposeAVX512(dst *float32, ds int, src *float32, ss, rows, columns int)
 //
-// which writes the transpose of 1 to 16 (AVX2: 8) rows and columns > 0 columns: a
-// register for each column, in which what lies beyond the rows repeats the last one.
-// Strides are in bytes.
+// which writes the transpose of 1 to 16 (AVX2: 8) rows and columns > 0 columns. Each column
+// takes a register; missing rows repeat the last one. Strides are in bytes.
 func transpose(v vectors) {
 	name := "transpose" + v.name
 	TEXT(name, NOSPLIT, "func(dst *float32, ds int, src *float32, ss, rows, columns int)")
@@ -146,9 +145,9 @@ func transpose(v vectors) {
 	RET()
 }
 
-// transposed writes the transposition of a square block in registers. Within
-// 128-bit lanes, pairs of rows are interleaved by words, then by pairs of words; the
-// lanes of what results are a matrix that is transposed in turn.
+// transposed writes the transposition of a square block in registers. Within 128-bit lanes, it
+// interleaves pairs of rows by words, then by pairs of words. Then it transposes the matrix of
+// 128-bit lanes.
 func (p *productWriter) transposed(r []reg.VecVirtual) []reg.VecVirtual {
 	n := len(r)
 	pairs, quads := make([]reg.VecVirtual, n), make([]reg.VecVirtual, n)

@@ -6,16 +6,15 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// peakChains is enough independent chains to hide the latency of a fused
-// multiply-add on every port; it leaves registers for the factors.
+// peakChains independent chains hide the latency of a fused multiply-add on every port. They
+// leave registers for the factors.
 const peakChains = 12
 
 // peak writes
 //
 //	func peakAVX512(n int)
 //
-// which does nothing but n > 0 rounds of fused multiply-adds: what products are
-// measured against.
+// which only runs n > 0 rounds of fused multiply-adds. Products are measured against it.
 func peak(v vectors) {
 	TEXT("peak"+v.name, NOSPLIT, "func(n int)")
 	Pragma("noescape")
@@ -44,9 +43,8 @@ const mixed = 8
 //
 //	func startAVX2(n int)
 //
-// which does nothing but n > 0 rounds of instructions of three kinds that wait for little: loads,
-// additions of vectors and of integers, no more of any than a core has ports for. What it
-// takes is what a core takes to begin so many.
+// which only runs n > 0 rounds of short instructions: loads, vector additions and integer
+// additions. Ports do not limit them, so it measures how fast a core starts instructions.
 func start(v vectors) {
 	TEXT("start"+v.name, NOSPLIT, "func(n int)")
 	Pragma("noescape")

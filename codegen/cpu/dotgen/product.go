@@ -9,13 +9,12 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// vectors describes what microkernels are made of on one instruction set. A
-// tile of rows x 1 or 2 registers holds the sums, as many more the row of B, and one
-// broadcast elements of A.
+// vectors describes the microkernels of one instruction set. The sums of a tile take rows x 1
+// or 2 registers. The row of B takes 1 or 2 more, and a broadcast element of A takes one.
 type vectors struct {
 	name  string
-	bytes int    // of a register
-	rows  [3]int // of the largest tile of 1 and 2 registers; by registers
+	bytes int    // bytes of a register
+	rows  [3]int // rows of the largest tile, by its registers of columns
 	pairs bool   // elements are pairs of BF16
 }
 
@@ -25,7 +24,7 @@ var (
 	avx512BF16 = vectors{"AVX512BF16", 64, [3]int{1: 24, 2: 14}, true}
 )
 
-// wide says whether registers are those of AVX-512.
+// wide reports whether registers have 512 bits.
 func (v vectors) wide() bool { return v.bytes == 64 }
 
 // reg returns a new register.
@@ -49,14 +48,14 @@ func (v vectors) multiply(x, y, sum reg.VecVirtual) {
 //
 //	func dotAVX512x14x2(a *float32, next, ars, acs int, b *float32, brs, ahead, as int, c *float32, ldc, k, tiles, lanes, add int)
 //
-// which writes to tiles consecutive blocks of C, of rows x cols registers each, the
-// product of the rows of A and a panel of B, or adds it if add is not 0. Strides are
-// in bytes; next is from one block's rows of A to the next one's. What lies ahead bytes
-// from b, in as many rows, as apart, is prefetched: it is what the next call takes. With
-// tail, only the first lanes elements of the last register of a row of B and C exist.
+// which writes tiles consecutive blocks of C, each of rows x cols registers. They are the
+// product of rows of A and a panel of B, added to C if add is not 0. Strides are in bytes;
+// next is the distance between the rows of A of two blocks. The first block prefetches what
+// the next call takes: rows that are as apart, from b + ahead on. With tail, only the first
+// lanes elements of the last register of a row of B and C exist.
 //
-// The k loop keeps one chain of fused multiply-adds for each output, in ascending
-// k, or of pairs of them. Row i of A is reached from pointers to every fifth row.
+// The k loop keeps one chain of fused multiply-adds, or of pairs of them, for each output, in
+// ascending k. Pointers to every fifth row reach all rows of A.
 func product(v vectors, rows, cols int, tail bool) {
 	name := fmt.Sprintf("dot%sx%dx%d", v.name, rows, cols)
 	if tail {
@@ -89,7 +88,7 @@ type productWriter struct {
 	rows, cols      int
 	aTile, ars, acs reg.Register
 	ars3, brs       reg.Register
-	ahead           reg.GPVirtual // of B, with as between rows
+	ahead           reg.GPVirtual // next address in B to prefetch, with as between rows
 	as              reg.Register
 	kmask           reg.Register // AVX-512: opmask of the last register; nil without tail
 	ymask           reg.Register // AVX2: the same as a vector
@@ -98,7 +97,7 @@ type productWriter struct {
 	row             []reg.VecVirtual
 }
 
-// unrolled steps make one round of the loop over k.
+// unrolled is the number of steps in a round of the loop over k.
 const unrolled = 4
 
 // tile computes one block and steps to the next.
@@ -145,7 +144,7 @@ func (p *productWriter) tile() {
 	ADDQ(variable("next"), p.aTile)
 }
 
-// variable is a parameter in memory: what only tiles need, not steps, has no register.
+// variable is a parameter in memory. Parameters that steps do not need have no register.
 func variable(name string) operand.Mem {
 	c, err := Param(name).Resolve()
 	if err != nil {
@@ -206,8 +205,8 @@ func (p *productWriter) rowPointers() {
 	}
 }
 
-// eachSum visits the block of C in memory and in registers, and returns where the
-// next block begins.
+// eachSum visits the block of C in memory and in registers. It returns where the next block
+// begins.
 func (p *productWriter) eachSum(visit func(m operand.Mem, i, j int)) (next reg.Register) {
 	c, ldc := Load(Param("c"), GP64()), Load(Param("ldc"), GP64())
 	for i := range p.rows {
@@ -219,7 +218,7 @@ func (p *productWriter) eachSum(visit func(m operand.Mem, i, j int)) (next reg.R
 	return c
 }
 
-// startSums makes the sums 0, or what C holds.
+// startSums sets the sums to 0 or to the block of C.
 func (p *productWriter) startSums() {
 	p.sums = make([][]reg.VecVirtual, p.rows)
 	for i := range p.sums {
@@ -242,8 +241,8 @@ func (p *productWriter) startSums() {
 	Label("sums")
 }
 
-// prefetchNext asks for the next block of C, which the k loop hides: C is seldom in a
-// near cache when it holds the gradients of weights.
+// prefetchNext prefetches the next block of C, which takes no time beside the k loop. C is
+// seldom in a near cache when it holds the gradients of weights.
 func (p *productWriter) prefetchNext() {
 	c, ldc := Load(Param("c"), GP64()), Load(Param("ldc"), GP64())
 	next := GP64()
@@ -293,7 +292,7 @@ func (p *productWriter) loadMask() {
 	p.maskLanes(lanes)
 }
 
-// maskLanes makes the mask from lanes, which is lost.
+// maskLanes makes the mask from lanes, and overwrites lanes.
 func (p *productWriter) maskLanes(lanes reg.GPVirtual) {
 	if p.wide() {
 		bits, k := GP64(), K()
@@ -310,8 +309,8 @@ func (p *productWriter) maskLanes(lanes reg.GPVirtual) {
 	p.ymask = y
 }
 
-// laneMasks are eight words of ones and eight of zeros, in which the mask for n
-// lanes starts n words before the middle.
+// laneMasks are eight words of ones and eight of zeros. The mask for n lanes starts n words
+// before the middle.
 var laneMasks = sync.OnceValue(func() operand.Mem {
 	m := GLOBL("laneMasks", RODATA|NOPTR)
 	for i := range 16 {

@@ -20,9 +20,8 @@ var (
 //
 // which writes the random words of n > 0 groups of 8 (AVX2: 4) counters from ctr on.
 //
-// A word of the state has a 64-bit lane of its own, of which only the low half
-// counts: a multiplication reads the low halves and leaves the high word of the
-// product one shift away.
+// A word of the state is the low half of a 64-bit lane. A multiplication reads the low halves
+// and leaves the high word of the product one shift away.
 func random(v vectors) {
 	TEXT("philox"+v.name, NOSPLIT, "func(dst *uint32, key *[2]uint32, ctr *[4]uint32, n int)")
 	Pragma("noescape")
@@ -114,8 +113,8 @@ func (p *philoxWriter) mixed(product, word, key reg.VecVirtual) reg.VecVirtual {
 	return x
 }
 
-// words writes the state in the order of the stream: the four words of a counter
-// side by side. Interleaving stays within 128-bit lanes, for which positions makes up.
+// words writes the state in the order of the stream: the four words of a counter are adjacent.
+// Interleaving stays within 128-bit lanes; positions compensates for that.
 func (p *philoxWriter) words() [2]reg.VecVirtual {
 	for i := 0; i < 4; i += 2 {
 		if p.wide() {
@@ -131,8 +130,7 @@ func (p *philoxWriter) words() [2]reg.VecVirtual {
 	return [2]reg.VecVirtual{lo, hi}
 }
 
-// positions are the counters in the 64-bit lanes: the first and the second half
-// of them in turn.
+// positions are the counters in the 64-bit lanes. Their first and second half alternate.
 func (p *philoxWriter) positions(n int) operand.Mem {
 	m := GLOBL("positions"+p.name, RODATA|NOPTR)
 	for i := range n {

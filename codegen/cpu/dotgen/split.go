@@ -6,13 +6,13 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// halver is what splits registers of numbers in halves of TF32.
+// halver splits registers of numbers into halves of TF32.
 type halver struct {
 	productWriter
 	one, half, kept reg.VecVirtual
 }
 
-// dropped is how many bits of a float32 TF32 does not have.
+// dropped is how many bits of a float32 TF32 lacks.
 const dropped = 23 - 10
 
 func newHalver(v vectors) *halver {
@@ -37,7 +37,7 @@ func (h *halver) and(x, y, to reg.VecVirtual) {
 	}
 }
 
-// halves splits what is in memory.
+// halves splits a register of numbers in memory.
 func (h *halver) halves(from operand.Mem) (high, low reg.VecVirtual) {
 	x := h.reg()
 	high, low = h.reg(), h.reg()
@@ -56,7 +56,7 @@ func (h *halver) halves(from operand.Mem) (high, low reg.VecVirtual) {
 //
 //	func halveDownAVX512(low, high, again, src *float32, registers int)
 //
-// which writes the low halves of whole registers of src, and twice the high ones.
+// which writes the low halves of whole registers of src once, and the high halves twice.
 func halveDown(v vectors) {
 	name := "halveDown" + v.name
 	TEXT(name, NOSPLIT, "func(low, high, again, src *float32, registers int)")
@@ -82,8 +82,8 @@ func halveDown(v vectors) {
 //
 //	func halveAlongAVX512(dst, src *float32, registers int, places *uint32)
 //
-// which writes three numbers for each of src, as three registers of places say: which
-// number, and with the highest bit its high half instead of the low one.
+// which writes three numbers for each number of src. Three registers of places say which: the
+// number, and in the highest bit whether it is the high half.
 func halveAlong(v vectors) {
 	name := "halveAlong" + v.name
 	TEXT(name, NOSPLIT, "func(dst, src *float32, registers int, places *uint32)")

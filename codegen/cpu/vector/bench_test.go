@@ -189,7 +189,7 @@ func TestSpeed(t *testing.T) {
 }
 `
 
-// BenchmarkRows prints how long typical rows take for an element.
+// BenchmarkRows prints how long typical rows take per element.
 func BenchmarkRows(b *testing.B) {
 	var ls []*Kernel
 	var ks []*kernel.Kernel

@@ -2,13 +2,13 @@ package vector
 
 import "github.com/arithlang/mlc/compiler/kernel"
 
-// mostVectors bounds the vectors of a row whose sum is made beside those of others: each has
-// a register of partials.
+// mostVectors bounds the vectors of a row whose sum is computed together with other sums. Each
+// vector has a register of partials.
 const mostVectors = 4
 
-// beside says whether sums over equally many elements can be made side by side, and of how
-// many vectors a row is: whole ones, whose partials have an element of each place and
-// are a power of two.
+// beside reports whether sums over equally many elements can be computed side by side, and how
+// many vectors a row has. A row must have whole vectors, a power of two of them, and at most
+// one element for each place of a partial.
 func (f *fn) beside(rs []*kernel.Reduce) (vectors int, ok bool) {
 	if len(rs) < 2 || !rs[0].Axis.Size.IsConst() {
 		return 0, false
@@ -24,7 +24,7 @@ func (f *fn) beside(rs []*kernel.Reduce) (vectors int, ok bool) {
 	return vectors, whole && vectors&(vectors-1) == 0
 }
 
-// allRegs is how many registers the reductions of a loop need.
+// allRegs returns how many registers the reductions of a loop need.
 func (f *fn) allRegs(rs []*kernel.Reduce) int {
 	if vectors, ok := f.beside(rs); ok {
 		return (len(rs)+batch-1)/batch*vectors + min(len(rs), batch) - 1
@@ -37,7 +37,7 @@ func (f *fn) allRegs(rs []*kernel.Reduce) int {
 	return sum
 }
 
-// foldings are those of the reductions of a group; several in a row may have the same.
+// foldings returns the foldings of a group's reductions. Several sums may share one folding.
 func (g *group) foldings() []*folding {
 	var rs []*kernel.Reduce
 	for _, m := range g.members {
@@ -64,8 +64,8 @@ func (g *group) foldings() []*folding {
 	return all
 }
 
-// reserveBeside gives registers to sums that are made side by side. One batch after another is
-// complete, so all wait in the same registers.
+// reserveBeside gives registers to sums that are computed side by side. Batches are completed
+// one after another, so their vectors wait in the same registers.
 func (l *loop) reserveBeside(s *folding, waiting []int) []int {
 	l.free -= s.regs
 	s.first = l.free

@@ -9,8 +9,8 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// sumsBeside is a kernel of so many sums over rows of so many elements, or a maximum in place
-// of the last.
+// sumsBeside returns a kernel with sums over rows. If maximum is set, the last sum is a
+// maximum.
 func sumsBeside(t *testing.T, sums, elements int, maximum bool) *kernel.Kernel {
 	t.Helper()
 	var b strings.Builder
@@ -29,8 +29,8 @@ func sumsBeside(t *testing.T, sums, elements int, maximum bool) *kernel.Kernel {
 	return ks[0]
 }
 
-// TestBeside wants sums side by side exactly where each has a few whole vectors, and the
-// registers that they then need.
+// TestBeside checks that sums run side by side exactly if each has a few whole vectors, and
+// how many registers they need.
 func TestBeside(t *testing.T) {
 	ofEight, ofSixteen := &fn{isa: &avx2.isa}, &fn{isa: &avx512.isa}
 	for _, c := range []struct {

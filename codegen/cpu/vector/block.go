@@ -8,10 +8,10 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// A block is straight-line code over vectors: the body of a loop over an axis, or
-// scalar code in the first lanes where the axis is empty. Building one writes the
-// code of what the loop does not change; emit then writes the body, once for each
-// vector of an unrolled loop.
+// A block is straight-line code over vectors. It is the body of a loop over an axis, or scalar
+// code in the first lanes if the axis is empty. Building a block writes the code of values
+// that the loop does not change. emit then writes the body, once for each vector of an
+// unrolled loop.
 type block struct {
 	f     *fn
 	axis  string
@@ -25,8 +25,8 @@ type block struct {
 	pending  []pending
 	streams  []*stream
 
-	free  int             // registers for values: those from here on are reserved
-	steps map[bool][]step // of a whole vector, of a masked one
+	free  int             // registers below it hold values; higher ones are reserved
+	steps map[bool][]step // steps of a masked vector (true) and a whole one (false)
 	inst  instance
 }
 
@@ -38,8 +38,8 @@ type pending struct {
 
 type kind uint8
 
-// The kinds before gather are loaded where they are used, those from store on have
-// an effect and no result.
+// Kinds before gather are loaded where they are used. Kinds from store on have an effect and
+// no result.
 const (
 	constant kind = iota
 	slotted       // a scalar in the frame
@@ -55,20 +55,19 @@ const (
 	set   // args[0] to a slot
 )
 
-// A node is what a value is. Nodes of constants, scalars and computations that are
-// equal are one value.
+// A node describes a value. Equal nodes of constants, scalars and computations are one value.
 type node struct {
 	kind kind
 	op   expr.Op
-	typ  expr.Type  // of the operands
+	typ  expr.Type  // type of the operands
 	mask bool       // a condition
 	not  bool       // a comparison is negated
-	bits uint32     // of a constant
-	off  int        // slot; of a fold the number among sums that are made side by side
+	bits uint32     // bits of a constant
+	off  int        // slot; for a fold, the number among sums side by side
 	wide bool       // the slot holds a vector
-	ptr  *pointer   // of a row
+	ptr  *pointer   // pointer to a row
 	plus int        // elements from it to the row
-	at   *expr.Expr // of a cell
+	at   *expr.Expr // index of a cell
 	fold *folding
 	args [3]*value
 }
@@ -77,10 +76,10 @@ type node struct {
 type value struct {
 	node
 	state
-	spill int // slot that the body being written has it in; none: -1
+	spill int // slot that holds it while the body is written, or none
 }
 
-// operands are the values that a value is computed from.
+// operands returns the values that a value is computed from.
 func (v *value) operands() []*value {
 	n := 0
 	for n < len(v.args) && v.args[n] != nil {
@@ -89,16 +88,16 @@ func (v *value) operands() []*value {
 	return v.args[:n]
 }
 
-// isZero says whether a value is the constant 0.
+// isZero reports whether a value is the constant 0.
 func (v *value) isZero() bool { return v.kind == constant && v.bits == 0 }
 
-// A pointer is the address of an element, from which a loop counts.
+// A pointer is the address that a loop counts elements from.
 type pointer struct {
 	slice string
-	bytes int        // of an element
+	bytes int        // bytes of an element
 	rest  *expr.Expr // interned
 	fixed bool       // elements at any index are counted from it
-	reg   int        // number among those for pointers; none: in the slot
+	reg   int        // number of its register for pointers, or none: it is in the slot
 	off   int
 }
 
@@ -162,7 +161,7 @@ func (b *block) build(e *expr.Expr) *value {
 	return b.operation(e)
 }
 
-// fixed says whether an expression is computed before the block, into a slot.
+// fixed reports whether an expression is computed before the block, into a slot.
 func (b *block) fixed(e *expr.Expr) bool {
 	if b.axis == "" {
 		return allGeneral(e)
@@ -186,7 +185,7 @@ func (b *block) slotted(e *expr.Expr) *value {
 	return b.slot(e.Type, off)
 }
 
-// elem is an element, which is read once until it is written.
+// elem returns the value of an element. It reads the element once until it is written.
 func (b *block) elem(e *expr.Expr) *value {
 	e = b.f.interner.Intern(e)
 	v, ok := b.elems[e]
@@ -220,8 +219,8 @@ func (b *block) fetch(e *expr.Expr) *value {
 	return b.add(node{kind: gather, ptr: p}, index)
 }
 
-// locate returns where an element is: elements in a row, so many from a pointer on, or those
-// at an index from it.
+// locate returns where an element is: plus elements after a pointer in a row, or at an index
+// from the pointer.
 func (b *block) locate(e *expr.Expr) (p *pointer, plus int, index *value) {
 	coef, rest, affine := expr.Affine(e.Args[0], b.axis)
 	switch {
@@ -235,12 +234,11 @@ func (b *block) locate(e *expr.Expr) (p *pointer, plus int, index *value) {
 	return p, 0, b.value(expr.New(expr.Mul, expr.NewVar(b.axis, expr.I32), coef))
 }
 
-// maxPlus bounds the constant part of an address, which an instruction holds in 32 bits, in
-// bytes.
+// maxPlus bounds the constant part of an index. In bytes it must fit 32 bits of an
+// instruction.
 const maxPlus = 1 << 28
 
-// constantPart takes an index of I32 apart, so that rows that differ by a constant have the
-// same address before it.
+// constantPart splits an I32 index, so that rows that differ by a constant share an address.
 func constantPart(e *expr.Expr) (rest *expr.Expr, plus int) {
 	rest, n := termsOf(e)
 	if n < 0 || n >= maxPlus {
@@ -273,7 +271,7 @@ func termsOf(e *expr.Expr) (rest *expr.Expr, plus int64) {
 	return e, 0
 }
 
-// pointer returns the pointer to an element of the slice that e is of.
+// pointer returns the pointer to element rest of e's slice.
 func (b *block) pointer(e, rest *expr.Expr) *pointer {
 	rest = b.f.interner.Intern(rest)
 	for _, p := range b.pointers {
@@ -286,8 +284,8 @@ func (b *block) pointer(e, rest *expr.Expr) *pointer {
 	return p
 }
 
-// assign adds dst = value. What is in the slice otherwise is only sure to stay the
-// same where other assignments write elsewhere.
+// assign adds dst = value. In a serial loop, other elements of the slice may change too, so
+// they are read again.
 func (b *block) assign(dst, e *expr.Expr, serial bool) {
 	v := b.value(e)
 	if b.axis == "" {
@@ -306,7 +304,7 @@ func (b *block) assign(dst, e *expr.Expr, serial bool) {
 	b.elems[b.f.interner.Intern(dst)] = v
 }
 
-// operation is an op whose operands change with the loop.
+// operation returns the value of an op whose operands change with the loop.
 func (b *block) operation(e *expr.Expr) *value {
 	args := make([]*value, len(e.Args))
 	for i, a := range e.Args {
@@ -375,13 +373,13 @@ func (b *block) not(v *value) *value {
 	return b.compute(expr.Not, expr.Bool, v)
 }
 
-// negatable says whether the opposite of a comparison is one instruction too.
+// negatable reports whether the opposite of a comparison is also one instruction.
 func (b *block) negatable(v *value) bool { return b.has(expr.Ne, v.typ) }
 
-// has says whether there is an instruction for an op.
+// has reports whether there is an instruction for an op.
 func (b *block) has(op expr.Op, t expr.Type) bool { return b.f.instruction(op, t) != "" }
 
-// compare is a comparison, made of others where there is no instruction.
+// compare returns a comparison. It combines other comparisons if there is no instruction.
 func (b *block) compare(op expr.Op, t expr.Type, x, y *value) *value {
 	if t == expr.Bool {
 		v := b.compute(expr.Xor, t, x, y)
@@ -422,7 +420,8 @@ func (b *block) choose(t expr.Type, c, x, y *value) *value {
 	return b.compute(expr.Where, t, c, x, y)
 }
 
-// divide truncates: by shifts where the divisor is a power of two, else in float64.
+// divide truncates. It shifts if the divisor is a power of two, and otherwise divides in
+// float64.
 func (b *block) divide(e *expr.Expr, x *value) *value {
 	const i, u = expr.I32, expr.U32
 	if k, power := log2(e.Args[1]); power {
@@ -451,7 +450,7 @@ func (b *block) divide(e *expr.Expr, x *value) *value {
 	return b.compute(expr.Sub, u, x, b.compute(expr.Mul, u, q, y))
 }
 
-// prepare writes the code before a loop: what it does not change, and pointers.
+// prepare writes the code before a loop: values that the loop does not change, and pointers.
 func (b *block) prepare() {
 	b.prune()
 	b.f.scalars(b.pending)
@@ -464,7 +463,7 @@ func (b *block) write() {
 	b.emit(instance{})
 }
 
-// prune drops what nothing needs, such as comparisons that were negated.
+// prune drops values that nothing needs, such as comparisons that were negated.
 func (b *block) prune() {
 	live := map[*value]bool{}
 	for _, v := range slices.Backward(b.order) {
@@ -478,7 +477,7 @@ func (b *block) prune() {
 	b.order = slices.DeleteFunc(b.order, func(v *value) bool { return !live[v] })
 }
 
-// scalars computes expressions into slots, together.
+// scalars computes expressions into slots, in one block.
 func (f *fn) scalars(es []pending) {
 	if len(es) == 0 {
 		return

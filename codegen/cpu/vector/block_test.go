@@ -6,8 +6,8 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// TestRowsShareAddresses wants rows that differ by a constant to have one pointer, and others
-// pointers of their own.
+// TestRowsShareAddresses checks that rows that differ by a constant share a pointer and that
+// other rows do not.
 func TestRowsShareAddresses(t *testing.T) {
 	f := newFn(newAMD64().machines("vector", "")[0])
 	e, n := expr.NewVar("e", expr.I32), expr.NewVar("n", expr.I32)

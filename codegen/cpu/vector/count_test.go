@@ -10,8 +10,8 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// counted compiles a kernel for AVX2, and returns its instructions by the size T and
-// its text.
+// counted compiles a kernel for AVX2. It returns its instructions by the size T, and its
+// assembly.
 func counted(t *testing.T, body string) (count func(size int) int, text string) {
 	t.Helper()
 	ks, err := kernel.Parse("kernel k map\n  in     x f32[T, 64]\n  out    y f32[T, 64]\n  scalar T\n  grid   g < 1\n\n" + body + "\nend\n")
@@ -43,7 +43,7 @@ func lines(text string) (n int) {
 	return n
 }
 
-// inLoop counts the instructions behind a label, up to the jump to it.
+// inLoop counts the instructions from a label to the jump to it.
 func inLoop(t *testing.T, text, label string) int {
 	t.Helper()
 	_, body, ok := strings.Cut(text, "\n"+label+":\n")
@@ -54,9 +54,9 @@ func inLoop(t *testing.T, text, label string) int {
 	return lines(body[:end[1]])
 }
 
-// TestInstructions holds counts to what stands in the text: all of it where there is no
-// loop over data, and what is between the labels of a loop for each of its rounds. The loop
-// over the one cell of the grid is around all.
+// TestInstructions compares counts with the assembly. Without a loop over data, every
+// instruction counts once. A loop counts the instructions between its labels once per
+// iteration. The loop over the only cell of the grid surrounds everything.
 func TestInstructions(t *testing.T) {
 	count, text := counted(t, "set y[0, e] = x[0, e] * 2.0 for e < 20")
 	if got, want := count(7), lines(text); got != want {
@@ -89,7 +89,7 @@ func TestInstructions(t *testing.T) {
 	}
 }
 
-// label is the nth label of a kind in a text, from 0.
+// label returns the nth label of a kind in a text, from 0.
 func label(t *testing.T, text, kind string, n int) string {
 	t.Helper()
 	all := regexp.MustCompile(`(?m)^(`+kind+`\d+):$`).FindAllStringSubmatch(text, -1)
@@ -99,7 +99,7 @@ func label(t *testing.T, text, kind string, n int) string {
 	return all[n][1]
 }
 
-// TestMeter leaves out what is rare, and takes what is within a body as often as that is run.
+// TestMeter checks that rare code is left out and that a body counts for each of its runs.
 func TestMeter(t *testing.T) {
 	m := newMeter()
 	write := func(n int) func() {

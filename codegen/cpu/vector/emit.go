@@ -1,7 +1,7 @@
 package vector
 
-// An instance is one vector of a loop's body: its elements begin at disp, after
-// the loop's index where it has one. Only some lanes of a masked one exist.
+// An instance is one vector of a loop's body. Its elements begin at disp, after the loop's
+// index if indexed is set. If masked is set, only some lanes exist.
 type instance struct {
 	disp    int
 	indexed bool
@@ -34,7 +34,7 @@ func (b *block) emit(in instance) {
 	b.f.ints, b.f.vecs = ints, vecs
 }
 
-// number is the register of a value that is in register n, or has one of its own.
+// number returns the register of a value: n, or the stream's register for random words.
 func (b *block) number(v *value, n int) int {
 	if v.kind == word {
 		s := b.streams[v.off]

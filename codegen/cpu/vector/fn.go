@@ -19,22 +19,22 @@ const (
 	slotVec  = 64
 )
 
-// A place is where a scalar lives in the frame: a vector of copies (F32), or an integer of
-// 8 bytes, sign-extended (I32), zero-extended (U32 and 16 bits) or 0 and -1 (Bool).
+// A place is where a scalar lives in the frame. F32 is a vector of copies. Integers have 8
+// bytes: I32 is sign-extended, U32 and 16 bits are zero-extended, Bool is 0 or -1.
 type place struct {
 	typ expr.Type
 	off int
 }
 
-// A fn writes one function: what to compute in which order, while its machine writes the
+// A fn writes one function. It orders the computations, and its machine writes the
 // instructions.
 type fn struct {
 	*isa
 	meter
 	m        machine
-	stmts    []kernel.Stmt // of the vector kernel
+	stmts    []kernel.Stmt // statements of the vector kernel
 	vars     map[string]place
-	lets     map[string]*expr.Expr // what the integers in scope stand for
+	lets     map[string]*expr.Expr // values of the integers in scope
 	touched  map[kernel.Stmt][]depend.Access
 	interner *expr.Interner
 	ints     int // bytes of the frame in use
@@ -79,37 +79,37 @@ func newFn(begin func(*fn) machine) *fn {
 	return f
 }
 
-// needsRandom says whether statements need random words.
+// needsRandom reports whether statements need random words.
 func needsRandom(body []kernel.Stmt) bool {
 	isRandom := func(s kernel.Stmt) bool { _, ok := s.(*kernel.Random); return ok }
 	return slices.ContainsFunc(slices.Collect(kernel.All(body)), isRandom)
 }
 
-// fail notes why the vector kernel cannot be compiled; the code written is of no use.
+// fail notes why the vector kernel cannot be compiled. Its code is not used.
 func (f *fn) fail(format string, args ...any) {
 	if f.err == nil {
 		f.err = fmt.Errorf(format, args...)
 	}
 }
 
-// A parameter is one of the Go function.
+// A parameter is a parameter of the Go function.
 type parameter struct {
 	name  string    // in Go
-	slice string    // the slice that it points to; "": none
-	elem  expr.Type // of the slice, or the type of the value
+	slice string    // the slice that it points to, or ""
+	elem  expr.Type // type of the slice or value
 	slot  int       // where the value goes
 }
 
-// isValue says whether a parameter is a scalar.
+// isValue reports whether a parameter is a scalar.
 func (p parameter) isValue() bool { return p.slice == "" }
 
-// parameters are those behind the frame.
+// parameters returns the parameters after the frame.
 func (f *fn) parameters(l *Kernel) []parameter {
 	var out []parameter
 	used := map[string]bool{"frame": true}
 	unused := func(name string) string {
 		name = strings.ReplaceAll(name, ".", "_")
-		// Registers have upper-case names, and g.
+		// Upper-case names and g are registers.
 		for used[name] || token.IsKeyword(name) || name == "g" || len(name) > 1 && strings.ToUpper(name) == name {
 			name += "_"
 		}
@@ -162,7 +162,7 @@ func (f *fn) bind(name string, t expr.Type) int {
 	return p.off
 }
 
-// scope writes code whose names and slots nobody after it uses.
+// scope writes code whose names and slots later code does not use.
 func (f *fn) scope(write func()) {
 	vars, ints, vecs := maps.Clone(f.vars), f.ints, f.vecs
 	write()

@@ -8,36 +8,35 @@ import (
 )
 
 const (
-	partials = 32                // of a reduction
+	partials = 32                // partials of a reduction
 	batch    = kernel.Neighbours // vectors that are transposed together
 )
 
-// A folding is a reduction of a loop: registers of partials, from the first, and the
-// slot of the result.
+// A folding is a reduction of a loop: registers of partials, from first on, and the slot of
+// the result.
 //
-// Max and Min have one result in any order, so their vectors go to the partials as they
-// come. Those of a sum wait until there is a batch of four. The batch is transposed in
-// each 128 bits, whose place j then has the partials of vector j; so the four vectors
-// that come out are one element each of as many partials. The next batch goes to the
-// next register of partials.
+// Max and Min have one result in any order, so their vectors go to the partials immediately.
+// The vectors of a sum wait until there is a batch of four. The batch is transposed in each
+// 128 bits: place j then has the partials of vector j. Each transposed vector has one element
+// for each of its partials. The next batch goes to the next register of partials.
 type folding struct {
 	reduce      *kernel.Reduce
 	first, regs int
 	waiting     []int // registers where the vectors of a batch wait
-	places      int   // in 128 bits that have partials
+	places      int   // places in 128 bits that have partials
 	next        int   // register of partials for the batch
 	off         int
-	together    int   // sums that are made side by side, of which each batch has a vector each; 0: it is one
+	together    int   // sums side by side, each with one vector of a batch; 0: one sum
 	offs        []int // slots of their results
 }
 
-// starts are what partials start from.
+// starts are the initial values of partials.
 var starts = map[expr.Op]float64{expr.Add: 0, expr.Max: math.Inf(-1), expr.Min: math.Inf(1)}
 
-// sums says whether the order of elements matters.
+// sums reports whether the order of elements matters.
 func sums(r *kernel.Reduce) bool { return r.Op == expr.Add }
 
-// vectorsOf is how many vectors a reduction takes, or many.
+// vectorsOf returns how many vectors a reduction takes, or many.
 func (f *fn) vectorsOf(r *kernel.Reduce) int {
 	const many = 1 << 30
 	if !r.Axis.Size.IsConst() {
@@ -46,8 +45,7 @@ func (f *fn) vectorsOf(r *kernel.Reduce) int {
 	return (int(min(max(r.Axis.Size.I, 1), many)) + f.lanes - 1) / f.lanes
 }
 
-// foldRegs is how many registers the partials of a reduction need, and how many its
-// vectors that wait.
+// foldRegs returns how many registers a reduction needs for partials and for waiting vectors.
 func (f *fn) foldRegs(r *kernel.Reduce) (own, waiting int) {
 	own = partials / f.lanes
 	n, each := f.vectorsOf(r), 1
@@ -78,8 +76,8 @@ func (l *loop) reserveFold(s *folding) {
 	}
 }
 
-// turn moves the partials of a sum so that the next batch goes to the first register:
-// how they meet is the same for partials that are moved in a circle.
+// turn rotates the partials of a sum so that the next batch goes to the first register.
+// Rotation does not change how partials are combined.
 func (f *fn) turn(s *folding) {
 	for ; s.next > 0; s.next-- {
 		const temp = 0
@@ -91,8 +89,8 @@ func (f *fn) turn(s *folding) {
 	}
 }
 
-// combine writes the xor butterfly over partials and stores lane 0, the result. Places
-// meet before the 128 bits do: vectors that are neighbours lie further apart.
+// combine writes the xor butterfly over partials and stores lane 0, the result. It combines
+// places before 128-bit parts: the partials of neighbouring vectors lie further apart.
 func (f *fn) combine(s *folding) {
 	for d := s.regs / 2; d > 0; d /= 2 {
 		for i := range d {

@@ -8,7 +8,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel/depend"
 )
 
-// A group is statements over the same axis that one loop computes, in order.
+// A group is a list of statements over the same axis that one loop computes, in order.
 type group struct {
 	*fn
 	size    *expr.Expr
@@ -17,10 +17,10 @@ type group struct {
 	random  []*kernel.Random
 	members []member
 	counted []*kernel.Reduce
-	folds   int // registers of those
+	folds   int // registers that counted needs
 }
 
-// A member is an assignment, or a reduction where dst is nil, over the group's axis.
+// A member is an assignment over the group's axis, or a reduction if dst is nil.
 type member struct {
 	dst, value *expr.Expr
 	reduce     *kernel.Reduce
@@ -30,12 +30,12 @@ type member struct {
 // window is how many statements gather looks at.
 const window = 64
 
-// gather takes statements from the front: those that come first, a group after
-// them, and the rest in order. What the group does not depend on may wait until
-// after it, and what does not depend on the group may come before it.
+// gather takes statements from the front. It returns statements that run first, the group
+// after them, and the rest in order. Statements may wait if the group does not depend on them.
+// They may run first if they do not depend on the group.
 func (f *fn) gather(stmts []kernel.Stmt) (first []kernel.Stmt, g *group, rest []kernel.Stmt) {
 	g = &group{fn: f}
-	var taken, skipped []kernel.Stmt // of the group; left behind
+	var taken, skipped []kernel.Stmt // in the group; left behind
 	n := 0
 	for ; n < min(len(stmts), window) && movable(stmts[n]); n++ {
 		s := stmts[n]
@@ -70,7 +70,7 @@ func (f *fn) gather(stmts []kernel.Stmt) (first []kernel.Stmt, g *group, rest []
 	return stmts[:1], nil, stmts[1:]
 }
 
-// movable says whether a statement may change places with others.
+// movable reports whether a statement may change places with others.
 func movable(s kernel.Stmt) bool {
 	switch s := s.(type) {
 	case *kernel.Set:
@@ -81,13 +81,13 @@ func movable(s kernel.Stmt) bool {
 	return false
 }
 
-// conflicts says whether a statement and one of others may not change places.
+// conflicts reports whether a statement and one of others may not change places.
 func (f *fn) conflicts(s kernel.Stmt, others []kernel.Stmt) bool {
 	as := f.accesses(s)
 	return slices.ContainsFunc(others, func(o kernel.Stmt) bool { return depend.Conflict(as, f.accesses(o)) })
 }
 
-// accesses are those of a statement.
+// accesses returns the accesses of a statement.
 func (f *fn) accesses(s kernel.Stmt) []depend.Access {
 	as, ok := f.touched[s]
 	if !ok {
@@ -118,7 +118,7 @@ func (g *group) take(s kernel.Stmt) bool {
 	} else if !expr.Equal(g.size, a.Size) || len(expr.Elems(a.Size)) > 0 || g.allRegs(reduces) > g.regs/2 {
 		return false
 	}
-	if m.reduce != nil { // though it may have to wait: then a later loop is there for others too
+	if m.reduce != nil { // counted even if deferred
 		g.counted, g.folds = reduces, g.allRegs(reduces)
 	}
 	m.accesses = g.accesses(s)
@@ -138,7 +138,7 @@ func (g *group) take(s kernel.Stmt) bool {
 	return true
 }
 
-// renamed is an expression over the group's axis.
+// renamed returns an expression over the group's axis.
 func (g *group) renamed(e *expr.Expr, axis string) *expr.Expr {
 	if e == nil {
 		return nil
@@ -149,8 +149,8 @@ func (g *group) renamed(e *expr.Expr, axis string) *expr.Expr {
 	return g.interner.Intern(e)
 }
 
-// independent says whether a member may run in turns with one before it: of what
-// either writes, the other uses the same elements in the same iteration, or none.
+// independent reports whether a member may run interleaved with an earlier one. If one writes
+// an element that the other uses, both must do so in the same iteration.
 func (g *group) independent(before, m member) bool {
 	for _, x := range before.accesses {
 		for _, y := range m.accesses {
@@ -162,8 +162,8 @@ func (g *group) independent(before, m member) bool {
 	return true
 }
 
-// inTurns says whether the loop leaves two accesses in order. In a single vector they
-// are, but for elements that are read once before it.
+// inTurns reports whether the loop keeps two accesses in order. A single vector does, except
+// for elements that are read once before it.
 func (g *group) inTurns(before, after depend.Access) bool {
 	if g.serial {
 		return len(before.Index) > 0 && (after.Write || expr.Depends(after.Index[0], g.axis))
@@ -172,11 +172,11 @@ func (g *group) inTurns(before, after depend.Access) bool {
 	return iterations.Compare(before.Over(g.lets), after.Over(g.lets)) != depend.Any
 }
 
-// over is an expression over what names stand for.
+// over replaces names in an expression by their values.
 func (f *fn) over(e *expr.Expr) *expr.Expr { return expr.Simplify(expr.Subst(e, f.lets)) }
 
-// streams finds random words that nothing but the group reads, which then makes
-// them in registers, and returns the other statements that come first.
+// streams finds random words that only the group reads. The group computes them in registers.
+// It returns the other statements that run first.
 func (g *group) streams(first, taken []kernel.Stmt) []kernel.Stmt {
 	return slices.DeleteFunc(first, func(s kernel.Stmt) bool {
 		r, ok := s.(*kernel.Random)
@@ -189,8 +189,8 @@ func (g *group) streams(first, taken []kernel.Stmt) []kernel.Stmt {
 	})
 }
 
-// private says whether random words are read by a group alone, each where it is,
-// and begin with the first word of a counter.
+// private reports whether only the group reads random words, each at its own index, and they
+// begin with the first word of a counter.
 func (g *group) private(r *kernel.Random, taken []kernel.Stmt) bool {
 	if !expr.Equal(r.Size, g.size) || !expr.IsMultiple(g.over(r.Base), expr.Int(4)) {
 		return false

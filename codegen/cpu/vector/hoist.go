@@ -7,11 +7,11 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// A hoister moves scalar computations out of loops. Of an index it is the part that a
-// loop does not change.
+// A hoister moves scalar computations out of loops. It moves the part of an index that a loop
+// does not change.
 type hoister struct{ lets int }
 
-// nodes returns statements whose loops compute nothing that they need not.
+// nodes returns statements without loop-invariant computations in loops.
 func (h *hoister) nodes(ns []kernel.Stmt) []kernel.Stmt {
 	var out []kernel.Stmt
 	for _, n := range ns {

@@ -6,14 +6,14 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// allGeneral says whether an expression is computed in general registers.
+// allGeneral reports whether an expression is computed in general registers.
 func allGeneral(e *expr.Expr) bool {
 	ok := true
 	expr.Walk(e, func(x *expr.Expr) { ok = ok && x.Type != expr.F32 })
 	return ok
 }
 
-// variable returns where in the frame a variable is.
+// variable returns the place of a variable in the frame.
 func (f *fn) variable(e *expr.Expr) int {
 	p, ok := f.vars[e.Name]
 	if !ok || p.typ != e.Type {
@@ -22,7 +22,7 @@ func (f *fn) variable(e *expr.Expr) int {
 	return p.off
 }
 
-// log2 is the logarithm of a constant that is a power of two.
+// log2 returns the logarithm of a constant. ok is false if it is no power of two.
 func log2(e *expr.Expr) (k int, ok bool) {
 	ok = e.IsConst() && e.Type != expr.F32 && e.I > 0 && e.I&(e.I-1) == 0
 	return bits.TrailingZeros64(uint64(e.I)), ok

@@ -8,7 +8,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// straight is the most instructions of a loop that is written without a jump.
+// straight bounds the instructions of a loop that is written without a jump.
 const straight = 160
 
 // A loop is a block that runs over an axis.
@@ -69,7 +69,7 @@ func (f *fn) run(g *group) {
 	}
 }
 
-// reserve gives registers to what the loop carries along.
+// reserve gives registers to values that the loop carries along.
 func (l *loop) reserve(random []*kernel.Random, folds []*folding, partials int) {
 	l.free -= l.f.reserved
 	take := func(n int) int {
@@ -81,7 +81,7 @@ func (l *loop) reserve(random []*kernel.Random, folds []*folding, partials int) 
 	for _, r := range random {
 		groups, two := 1, 2*way.state
 		if !l.size.IsConst() {
-			two = 3 * way.state // a loop that may be short does not pay with registers that it needs
+			two = 3 * way.state // a loop that may be short takes spare registers only
 		}
 		if left >= two && (!l.size.IsConst() || l.size.I > int64(2*l.lanes)) {
 			groups = 2
@@ -102,7 +102,7 @@ func (l *loop) reserve(random []*kernel.Random, folds []*folding, partials int) 
 	}
 }
 
-// begin sets what the loop carries along.
+// begin initializes the values that the loop carries along.
 func (l *loop) begin(folds []*folding) {
 	for _, s := range folds {
 		l.f.m.startPartials(s)
@@ -123,7 +123,7 @@ func (l *loop) vector(in instance) {
 	l.emit(in)
 }
 
-// vectors writes n vectors behind the index.
+// vectors writes n vectors from the index on.
 func (l *loop) vectors(n int) {
 	for i := range n {
 		l.vector(instance{disp: i * l.lanes, indexed: true, part: i})
@@ -133,7 +133,7 @@ func (l *loop) vectors(n int) {
 	}
 }
 
-// fixed writes a loop whose length is known.
+// fixed writes a loop of known length.
 func (l *loop) fixed(n int) {
 	whole, rest := n/l.lanes, n%l.lanes
 	unroll := l.group
@@ -191,14 +191,14 @@ func (l *loop) dynamic() {
 		f.m.againWhole(group, again)
 	})
 	f.m.mark(tail)
-	rest := make([]string, l.group) // where the loop goes on after so many vectors
+	rest := make([]string, l.group) // labels after i vectors
 	for i := range rest {
 		if rest[i] = end; i > 0 && len(l.sums) > 0 {
 			rest[i] = f.label("rest")
 		}
 	}
 	f.m.rest(l.limit, end)
-	// All are about as long.
+	// All vectors take about as many instructions.
 	f.flush(expr.Int(1))
 	for i := range l.group {
 		if i > 0 {
@@ -219,7 +219,7 @@ func (l *loop) dynamic() {
 			l.addRest(i)
 		}
 	}
-	f.written /= len(rest) // one of them is run
+	f.written /= len(rest) // only one of them runs
 	f.m.mark(end)
 }
 

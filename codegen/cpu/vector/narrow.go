@@ -6,8 +6,8 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// narrow is the size of a BF16 or F16 in bytes. In registers it is the lower half of a
-// word, whose upper half is 0.
+// narrow is the size of a BF16 or F16 in bytes. In registers it is the lower half of a word,
+// and the upper half is 0.
 const narrow = 2
 
 // bytesOf is the size of an element.
@@ -26,7 +26,7 @@ func (b *block) lowerHalf(v *value) *value {
 	return b.compute(expr.And, expr.U32, v, b.constant(math.MaxUint16))
 }
 
-// lower says whether the upper half of a word is known to be 0.
+// lower reports whether the upper half of a word is known to be 0.
 func (v *value) lower() bool {
 	switch {
 	case v.kind == constant:

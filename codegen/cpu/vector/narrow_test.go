@@ -14,12 +14,12 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 )
 
-// refused is a part of the reason why a kernel that gathers elements of 16 bits has no code.
+// refused is a part of the error for a kernel that gathers elements of 16 bits.
 const refused = "of 16 bits, does not lie in a row"
 
-// narrowRows are kernels of rows of width %[1]d with elements of 16 bits: rounded and
-// widened in a row and one for all, in and out of scalar code, as they are, and forwarded
-// from where they were stored.
+// narrowRows are kernels over rows of width %[1]d with elements of 16 bits. They round and
+// widen rows and single elements, in and out of scalar code, copy elements, and read elements
+// that they stored.
 const narrowRows = `
 kernel narrow_%[1]d map
   in     x f32[B * T, %[1]d]
@@ -46,7 +46,7 @@ kernel narrow_%[1]d map
 end
 `
 
-// TestRefusesNarrow wants a reason where elements of 16 bits have no code.
+// TestRefusesNarrow checks the error for elements of 16 bits without code.
 func TestRefusesNarrow(t *testing.T) {
 	e, n := expr.NewVar("e", expr.I32), expr.NewVar("n", expr.I32)
 	for _, typ := range []expr.Type{expr.BF16, expr.F16} {
@@ -73,8 +73,8 @@ func TestRefusesNarrow(t *testing.T) {
 	}
 }
 
-// between is a test of a program with vector kernels double and, of so many elements,
-// double1, double2, …
+// between is a test of a program with vector kernels. Kernel double takes any number of
+// elements, double1 takes 1 element, double2 takes 2, and so on.
 const between = `package main
 
 import (
@@ -129,8 +129,8 @@ func TestBetween(t *testing.T) {
 }
 `
 
-// TestStaysBetween runs vector kernels on elements of 16 bits beside memory that must not
-// be touched.
+// TestStaysBetween runs vector kernels on elements of 16 bits next to memory that must not be
+// touched.
 func TestStaysBetween(t *testing.T) {
 	e, size := expr.NewVar("e", expr.I32), expr.NewVar("n", expr.I32)
 	double := func(name string, size *expr.Expr) *Kernel {

@@ -5,7 +5,7 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// neon is what ARM64 processors have.
+// neon is the instruction set of ARM64 processors.
 var neon = &isa{"NEON", 4, 31, 0, 0, randomness{2, 4, neonState}, table{
 	expr.Add:   {"fadd.4s", "add.4s", "add.4s"},
 	expr.Sub:   {"fsub.4s", "sub.4s", "sub.4s"},
@@ -18,7 +18,7 @@ var neon = &isa{"NEON", 4, 31, 0, 0, randomness{2, 4, neonState}, table{
 	expr.Xor:   {"", "eor.16b", "eor.16b", "eor.16b"},
 	expr.Not:   {expr.Bool: "mvn.16b"},
 	expr.Shl:   {"", "ushl.4s", "ushl.4s"}, // by constants shl
-	expr.Shr:   {"", "sshl.4s", "ushl.4s"}, // of the negative number; by constants sshr, ushr
+	expr.Shr:   {"", "sshl.4s", "ushl.4s"}, // shifts by the negative number; by constants sshr, ushr
 	expr.Sqrt:  {"fsqrt.4s"},
 	expr.Fma:   {"fmla.4s"},
 	expr.Floor: {"frintm.4s"},
@@ -31,7 +31,7 @@ var neon = &isa{"NEON", 4, 31, 0, 0, randomness{2, 4, neonState}, table{
 	expr.Where: {"bsl.16b", "bsl.16b", "bsl.16b", "", "bsl.16b", "bsl.16b"},
 }, nil}
 
-// Registers. Those of pointers live as long as a loop, those of eval within one expression.
+// Registers. Pointers live as long as a loop, neonEval within one expression.
 const (
 	neonFrame     = arm64.R0
 	neonIndex     = arm64.R1 // element of the loop
@@ -60,8 +60,8 @@ type neonMachine struct {
 	pool   *neonPool
 	params map[string]arm64.Param // of slices
 	keys   int                    // place of the round keys of random words
-	moving []*pointer             // that the loop at hand counts up
-	known  int                    // elements that are left, where the compiler knows it; 0: it does not
+	moving []*pointer             // pointers that the current loop counts up
+	known  int                    // elements that are left, if known at compile time, or 0
 }
 
 func (f *neonMachine) describe() *isa { return neon }
@@ -114,7 +114,7 @@ func (f *neonMachine) begin(params []parameter) {
 
 func (f *neonMachine) end() { f.op("ret") }
 
-// op writes an instruction, the destination first, unless the code is of no use already.
+// op writes an instruction, the destination first, unless there was an error.
 func (f *neonMachine) op(name string, operands ...arm64.Operand) {
 	f.wrote()
 	if f.err == nil {
@@ -195,7 +195,7 @@ func (f *neonMachine) sliceBase(name string, to arm64.Reg) {
 	f.op("ldr", to, p)
 }
 
-// shiftOf is the logarithm of the bytes of an element.
+// shiftOf returns the logarithm of the bytes of an element.
 func shiftOf(bytes int) arm64.Imm {
 	if bytes == narrow {
 		return 1
@@ -203,7 +203,7 @@ func shiftOf(bytes int) arm64.Imm {
 	return 2
 }
 
-// pointers keeps as many in registers as there are; others are in slots.
+// pointers keeps the first pointers in registers and the others in slots.
 func (f *neonMachine) pointers(ps []*pointer) {
 	f.moving = nil
 	for i, p := range ps {

@@ -10,7 +10,7 @@ func (f *neonMachine) spill(b *block, v *value, n int) {
 	f.op("str.q", arm64.Vec(n), f.at(v.spill))
 }
 
-// constant is the place of a constant: a word in all lanes, or the words of the lanes.
+// constant returns the place of a constant: one word for all lanes, or a word for each.
 func (f *neonMachine) constant(words ...uint32) arm64.Mem {
 	return arm64.At(neonConstants, f.pool.place(f.fn, words))
 }
@@ -41,7 +41,7 @@ func (f *neonMachine) reload(b *block, v *value, n int) {
 	}
 }
 
-// row is the place of the vector in a row.
+// row returns the place of the vector in a row.
 func (f *neonMachine) row(b *block, v *value) arm64.Mem {
 	p := v.ptr
 	base := f.base(p)
@@ -57,10 +57,10 @@ func (f *neonMachine) row(b *block, v *value) arm64.Mem {
 	return arm64.At(base, off)
 }
 
-// maxOffset is an offset that all accesses of rows can have.
+// maxOffset is an offset that all accesses of rows can encode.
 const maxOffset = 4095
 
-// base is the address that a pointer holds.
+// base returns the address that a pointer holds.
 func (f *neonMachine) base(p *pointer) arm64.Reg {
 	if p.reg != none {
 		return neonPointers[p.reg]
@@ -168,7 +168,7 @@ func (f *neonMachine) set(v *value, x arm64.Vec) {
 	f.op("str", neonTemp, f.at(v.off))
 }
 
-// quotient divides integers in float64, which is exact: half a vector at a time.
+// quotient divides integers in float64, which is exact, half a vector at a time.
 func (f *neonMachine) quotient(s *step, in []arm64.Vec, to arm64.Vec) {
 	x, y := arm64.Vec(s.temps[0]), arm64.Vec(s.temps[1])
 	for _, half := range []struct{ widen, narrow string }{{"sxtl.2d", "xtn.2s"}, {"sxtl2.2d", "xtn2.4s"}} {

@@ -7,7 +7,7 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// neonFolds are the instructions of reductions. Max and Min leave out what is NaN.
+// neonFolds are the instructions of reductions. Max and Min ignore NaN.
 var neonFolds = map[expr.Op]string{expr.Add: "fadd.4s", expr.Max: "fmaxnm.4s", expr.Min: "fminnm.4s"}
 
 func (f *neonMachine) startPartials(s *folding) {
@@ -21,7 +21,7 @@ func (f *neonMachine) startPartials(s *folding) {
 	}
 }
 
-// fold takes a vector into the partials.
+// fold combines a vector with the partials.
 func (f *neonMachine) fold(b *block, s *step, x arm64.Vec) {
 	to, part := s.value.fold, b.inst.part
 	switch {
@@ -43,7 +43,8 @@ func (f *neonMachine) fold(b *block, s *step, x arm64.Vec) {
 	f.op("bit.16b", own, neonScratch, mask)
 }
 
-// sum lets a vector wait, or adds the batch that it completes. Lanes that do not exist are 0.
+// sum keeps a vector waiting, or adds the batch that it completes. Lanes that do not exist are
+// 0.
 func (f *neonMachine) sum(b *block, s *step, x arm64.Vec, part int) {
 	to := s.value.fold
 	if b.inst.masked {
@@ -60,7 +61,7 @@ func (f *neonMachine) sum(b *block, s *step, x arm64.Vec, part int) {
 	to.next = (to.next + 1) % to.regs
 }
 
-// sumBeside lets a vector wait, or adds the batch that it completes: to the partials of its
+// sumBeside keeps a vector waiting, or adds the batch that it completes to the partials of its
 // place in the rows.
 func (f *neonMachine) sumBeside(s *step, x arm64.Vec, part int) {
 	to, n := s.value.fold, s.value.off
@@ -72,7 +73,7 @@ func (f *neonMachine) sumBeside(s *step, x arm64.Vec, part int) {
 	f.addBatch(to, append(neonWaiting(to, n), x), s.temps)
 }
 
-// neonWaiting are the first registers of those that wait.
+// neonWaiting returns the registers of the first n waiting vectors.
 func neonWaiting(s *folding, n int) []arm64.Vec {
 	var out []arm64.Vec
 	for _, r := range s.waiting[:n] {
@@ -81,8 +82,8 @@ func neonWaiting(s *folding, n int) []arm64.Vec {
 	return out
 }
 
-// addBatch adds vectors to the partials of a sum, element by element: those of the first
-// vector to the first place, and so on. Those that a batch lacks are 0.
+// addBatch adds vectors to the partials of a sum, element by element: the first vector to the
+// first place, and so on. Missing vectors of a batch are 0.
 func (f *neonMachine) addBatch(s *folding, vectors []arm64.Vec, temps [batch]int) {
 	own := arm64.Vec(s.first + s.next)
 	add := func(x arm64.Vec) { f.op("fadd.4s", own, own, x) }
@@ -136,7 +137,7 @@ func (f *neonMachine) across(s *folding) {
 		f.op("dup.4s", other, arm64.Elem{V: own, I: 1})
 		f.op(neonFolds[s.reduce.Op], own, own, other)
 	}
-	if !sums(s.reduce) { // a zero becomes +0; sums have no other
+	if !sums(s.reduce) { // a zero becomes +0; sums have no -0
 		f.op("movi.4s", other, arm64.Imm(0))
 		f.op("fadd.4s", own, own, other)
 	}

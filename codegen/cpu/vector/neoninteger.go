@@ -6,7 +6,7 @@ import (
 )
 
 // neonGeneral are the instructions of general registers. An I32 has 64 bits as in Go, a
-// condition is 0 or -1. Those of comparisons, minima and maxima are conditions.
+// condition is 0 or -1. Comparisons, minima and maxima have condition codes.
 var neonGeneral = table{
 	expr.Elem:  {"", "ldrsw", "ldr.w", "", "ldrh", "ldrh"},
 	expr.Neg:   {"", "neg"},
@@ -38,7 +38,7 @@ func (f *neonMachine) store(e *expr.Expr, slot int) {
 	f.op("str", f.integer(e), f.at(slot))
 }
 
-// integer writes code that puts an integer or condition into the first register of eval.
+// integer writes code that puts an integer or condition into the first register of neonEval.
 func (f *neonMachine) integer(e *expr.Expr) arm64.Reg {
 	if !allGeneral(e) {
 		f.fail("%s depends on F32", e)
@@ -46,7 +46,7 @@ func (f *neonMachine) integer(e *expr.Expr) arm64.Reg {
 	return f.eval(e, 0)
 }
 
-// operands leaves two operands in registers, the first in that of depth.
+// operands leaves two operands in registers, the first in neonEval[depth].
 func (f *neonMachine) operands(x, y *expr.Expr, depth int) (a, b arm64.Reg) {
 	if depth+1 < len(neonEval) {
 		return f.eval(x, depth), f.eval(y, depth+1)
@@ -58,7 +58,7 @@ func (f *neonMachine) operands(x, y *expr.Expr, depth int) (a, b arm64.Reg) {
 	return a, neonTemp
 }
 
-// eval writes code that leaves a value in the register of depth and those before alone.
+// eval writes code that leaves a value in neonEval[depth] and keeps the registers before it.
 func (f *neonMachine) eval(e *expr.Expr, depth int) arm64.Reg {
 	d := neonEval[depth]
 	switch {
@@ -106,7 +106,7 @@ func (f *neonMachine) where(e *expr.Expr, depth int) {
 	f.op("csel.ne", x, x, y)
 }
 
-// neonCompares are the comparisons of types.
+// neonCompares are the comparisons by type.
 var neonCompares = map[expr.Type]string{expr.I32: "cmp", expr.U32: "cmp.w", expr.Bool: "cmp"}
 
 func (f *neonMachine) binary(e *expr.Expr, depth int) {
@@ -131,7 +131,7 @@ func (f *neonMachine) binary(e *expr.Expr, depth int) {
 		}
 		f.op(divide, neonOther, a, b)
 		f.op(subtract, a, neonOther, b, a)
-	case expr.Shl, expr.Shr: // by their lengths modulo 32
+	case expr.Shl, expr.Shr: // lengths are modulo 32
 		if e.Type == expr.I32 {
 			f.op("and", neonOther, b, arm64.Imm(31))
 			b = neonOther
@@ -145,7 +145,7 @@ func (f *neonMachine) binary(e *expr.Expr, depth int) {
 	}
 }
 
-// byPower multiplies or divides by 1<<k; numbers that are divided have no sign.
+// byPower multiplies or divides by 1<<k. Only unsigned numbers are divided.
 func (f *neonMachine) byPower(e *expr.Expr, k int, d arm64.Reg) {
 	switch {
 	case e.Op == expr.Mul && e.Type == expr.I32:

@@ -4,7 +4,7 @@ import "github.com/arithlang/mlc/codegen/cpu/arm64"
 
 func (f *neonMachine) startIndex() { f.op("mov", neonIndex, arm64.Imm(0)) }
 
-// count counts the index and the pointers of the loop up.
+// count increases the index and the pointers of the loop.
 func (f *neonMachine) count(elements int) {
 	f.add(neonIndex, neonIndex, elements)
 	for _, p := range f.moving {
@@ -47,7 +47,7 @@ func (f *neonMachine) fewer(elements int, label string) {
 func (f *neonMachine) firstLanes(n int) { f.known = n }
 func (f *neonMachine) someLanes()       { f.known = 0 }
 
-// tail puts the lanes for as many elements as are left into a register, as a condition.
+// tail puts the mask of the elements that are left into a register.
 func (f *neonMachine) tail(to arm64.Vec) {
 	if f.known > 0 {
 		lanes := make([]uint32, neon.lanes)
@@ -62,8 +62,8 @@ func (f *neonMachine) tail(to arm64.Vec) {
 	f.op("cmgt.4s", to, to, neonScratch)
 }
 
-// The accesses of a whole vector, of half of it, of one element and of an element in any
-// lane, by the bytes of an element.
+// accesses name the instructions that access a whole vector, half of it, one element, and an
+// element in any lane.
 type accesses struct{ whole, half, one, lane string }
 
 var (
@@ -71,7 +71,7 @@ var (
 	neonStores = map[int]accesses{4: {"str.q", "str.d", "str.s", "st1.s"}, narrow: {"str.d", "str.s", "str.h", "st1.h"}}
 )
 
-// access writes the access of a vector, or of those of its elements that are left.
+// access writes the access of a vector, or only of its elements that are left.
 func (f *neonMachine) access(a accesses, bytes int, v arm64.Vec, m arm64.Mem, masked bool) {
 	if !masked {
 		f.op(a.whole, v, m)

@@ -21,7 +21,8 @@ type neonPool struct {
 // maxPool is the last place in a pool that an instruction reaches.
 const maxPool = 4095 * 16
 
-// place is the place of a constant, in bytes: of a word for all lanes, or of four words.
+// place returns the place of a constant, in bytes. A constant is a word for all lanes, or four
+// words.
 func (p *neonPool) place(f *fn, words []uint32) int {
 	var key [4]uint32
 	for i := range key {
@@ -40,7 +41,7 @@ func (p *neonPool) place(f *fn, words []uint32) int {
 	return at
 }
 
-// cut takes out what came after the pool had so many words.
+// cut truncates the pool to a number of words.
 func (p *neonPool) cut(words int) {
 	p.words = p.words[:words]
 	for key, at := range p.at {
@@ -50,12 +51,12 @@ func (p *neonPool) cut(words int) {
 	}
 }
 
-// An arm is the functions for NEON, with their constants.
+// An arm collects the functions for NEON and their constants.
 type arm struct {
 	functions []*arm64.Func
 	pool      *neonPool
-	written   *neonMachine // of the kernel at hand
-	before    int          // words of the pool before it
+	written   *neonMachine // machine of the current kernel
+	before    int          // words of the pool before the current kernel
 }
 
 func newARM() *arm { return &arm{pool: &neonPool{at: map[[4]uint32]int{}}} }
@@ -104,7 +105,8 @@ func (a *arm) files(pkg, header, name string) (map[string][]byte, error) {
 	}, nil
 }
 
-// standIns prints functions, declared without "func", for processors of other architectures.
+// standIns prints functions that panic on other architectures. They are declared without
+// "func".
 func standIns(pkg, header, architecture string, declared []string) ([]byte, error) {
 	f := gocode.File{Package: pkg, Header: header, Build: "!" + architecture}
 	inline := jen.Options{Open: "{", Close: "}"}

@@ -6,14 +6,14 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// neonState is how many registers the words of a group are made in: the four words of the
-// state, both products, and the constants.
+// neonState is how many registers compute the words of a group: the four words of the state,
+// both products, and the constants.
 const neonState = 10
 
-// neonShared are the bytes of a vector in the frame.
+// neonShared is the size of a vector in the frame, in bytes.
 const neonShared = 16
 
-// key is the place of a round key in the frame.
+// key returns the place of a round key in the frame.
 func (f *neonMachine) key(round, half int) int { return f.keys + (2*round+half)*neonShared }
 
 // spread stores a word for all lanes.
@@ -35,8 +35,8 @@ func (f *neonMachine) randomKeys() {
 	}
 }
 
-// startStream stores where a stream begins, and the words of the counter that are the same
-// for all lanes: example, step, and layer with the number of the stream.
+// startStream stores where a stream begins. It also stores the words of the counter that all
+// lanes share: example, step, and layer with the number of the stream.
 func (f *neonMachine) startStream(s *stream, r *kernel.Random) {
 	s.start, s.skip = f.slot(expr.I32), f.slot(expr.I32)
 	for i := range s.early {
@@ -65,8 +65,8 @@ func (f *neonMachine) firstCounters(s *stream) {
 	f.op("add.4s", r, r, neonScratch)
 }
 
-// nextWords writes the words of the next groups of counters. Nothing else may be in
-// the first registers, neonState for each group.
+// nextWords writes the words of the next groups of counters. It overwrites the first
+// registers, neonState for each group.
 func (f *neonMachine) nextWords(s *stream) {
 	counter := arm64.Vec(s.counter)
 	groups := make([]*neonPhilox, s.groups)
@@ -105,8 +105,8 @@ type neonPhilox struct {
 	mul     [2]arm64.Vec
 }
 
-// round writes a round: of the products of the first and the third word with constants, the
-// high halves meet the word behind the other one and a key.
+// round writes a round. It multiplies the first and the third word by constants. The high half
+// of each product is xored with a key and the word after the other factor.
 func (p *neonPhilox) round(r int) {
 	f, c, t := p.f, &p.c, p.product
 	for i := range 2 {
@@ -123,8 +123,8 @@ func (p *neonPhilox) round(r int) {
 	}
 }
 
-// interleave writes the state in the order of the stream: the four words of a counter
-// side by side.
+// interleave writes the state in the order of the stream: the four words of a counter are
+// adjacent.
 func (p *neonPhilox) interleave(words arm64.Vec) {
 	f, t := p.f, p.product
 	for i, half := range []string{"zip1", "zip2"} {
@@ -137,8 +137,8 @@ func (p *neonPhilox) interleave(words arm64.Vec) {
 	}
 }
 
-// randomFill writes random words to a tile. Groups of counters begin before the
-// first word where that is none of a counter's first.
+// randomFill writes random words to a tile. If the first word is not the first of its counter,
+// the groups begin before the tile.
 func (f *neonMachine) randomFill(r *kernel.Random) {
 	f.scope(func() {
 		words := neon.random.words
@@ -167,8 +167,8 @@ func (f *neonMachine) randomFill(r *kernel.Random) {
 	})
 }
 
-// storeWords stores the lanes whose words are between those of neonCount and neonLimit, and
-// steps to the next.
+// storeWords stores the lanes whose words lie between neonCount and neonLimit, and steps to
+// the next vector.
 func (f *neonMachine) storeWords(from arm64.Vec, to arm64.Reg) {
 	some, end := f.label("some"), f.label("end")
 	f.op("cmp", neonIndex, neonCount)

@@ -2,8 +2,8 @@ package vector
 
 import "github.com/arithlang/mlc/compiler/expr"
 
-// neonWhere is c ? x : y. The result replaces the operand that comes first, best one that
-// nothing else needs.
+// neonWhere returns the form of c ? x : y. The result replaces the first operand, preferably
+// one without later uses.
 func neonWhere(a *allocator, c, x, y *value) form {
 	switch {
 	case y.isZero():
@@ -89,5 +89,5 @@ func neonShift(v *value, by int) form {
 	return form{name: name, in: v.args[:1], first: by}
 }
 
-// inMemory is for instructions that read memory, which loads alone do.
+// inMemory returns false: only loads read memory.
 func (f *neonMachine) inMemory(*allocator, *value) bool { return false }

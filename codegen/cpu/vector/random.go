@@ -5,18 +5,17 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// A stream makes random words in registers, a few vectors from each group of
-// counters. Groups are made side by side: their rounds are a long chain of
-// dependent instructions.
+// A stream computes random words in registers, a few vectors from each group of counters.
+// Groups run side by side, because their rounds are a long chain of dependent instructions.
 type stream struct {
 	tile    string
-	groups  int    // made side by side
-	vectors int    // of words, of all groups
-	words   int    // their first register
+	groups  int    // groups that run side by side
+	vectors int    // vectors of words of all groups
+	words   int    // first register of the words
 	counter int    // register of the next counters
 	start   int    // slot of the first counter
-	skip    int    // slot: how many words of it come before the first
-	early   [4]int // slots of what all words share in the first two rounds
+	skip    int    // slot: how many words of the first counter to skip
+	early   [4]int // slots of values that all words share in the first two rounds
 }
 
 // The constants of Philox4x32-10; see package runtime/philox.
@@ -27,7 +26,7 @@ var (
 	philoxWeyl = [2]uint32{0x9E3779B9, 0xBB67AE85}
 )
 
-// launch is the slot of a scalar that random words depend on.
+// launch returns the slot of a scalar that random words depend on.
 func (f *fn) launch(name string) int {
 	t, _ := kernel.ScalarType(name)
 	return f.variable(expr.NewVar(name, t))

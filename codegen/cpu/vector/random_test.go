@@ -7,8 +7,9 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// TestGroups wants random words of two groups of counters side by side where a row of known
-// length has use for them and there are registers; more have to be free where it may be short.
+// TestGroups checks when random words are computed in two groups side by side. A row of known
+// length must need both, and registers must be free. A row that may be short needs more free
+// registers.
 func TestGroups(t *testing.T) {
 	any := expr.NewVar("T", expr.I32)
 	for _, c := range []struct {

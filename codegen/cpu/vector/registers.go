@@ -2,15 +2,15 @@ package vector
 
 import "slices"
 
-// A step is what is written for a body: a value is loaded into a register or
-// stored in its spill slot, or its instruction is run.
+// A step is a part of a body: it loads a value into a register, stores it in its spill slot,
+// or runs its instruction.
 type step struct {
 	action action
 	value  *value
 	reg    int // of the value
 	form
 	from  [3]int // registers of form.in
-	at    int    // register of form.mem; none if it is read from memory
+	at    int    // register of form.mem, or none if it is read from memory
 	temps [4]int
 }
 
@@ -18,10 +18,10 @@ type step struct {
 // written NAME first, mem, in (the last first), result.
 type form struct {
 	name  string
-	first any      // a constant of the machine; none: nil
-	mem   *value   // read where it is, in memory or a register; none: nil
+	first any      // a constant of the machine, or nil
+	mem   *value   // operand in memory or a register, or nil
 	in    []*value // read from registers
-	onto  *value   // the operand in[0], which the result replaces; none: nil
+	onto  *value   // the operand in[0], if the result replaces it, or nil
 	early bool     // the result is written while operands are still read
 	temps int      // registers for the instruction alone
 }
@@ -34,7 +34,6 @@ const (
 	spill
 )
 
-// none is no register.
 const none = -1
 
 // The state of a value while registers are allocated.
@@ -44,13 +43,13 @@ type state struct {
 	spilled bool
 }
 
-// An allocator gives the values of a block registers in one pass over them. Of
-// the values in registers it spills the one whose next use is farthest away.
+// An allocator gives the values of a block registers in one pass over them. It spills the
+// value whose next use is farthest away.
 type allocator struct {
 	*block
 	masked bool
 	held   [firstMask + maxMasks]*value // by register
-	locked []*value                     // operands of the instruction at hand
+	locked []*value                     // operands of the current instruction
 	now    int                          // place in the order
 	steps  []step
 }
@@ -119,8 +118,8 @@ func (a *allocator) file(v *value) (first, end int) {
 	return 0, a.free
 }
 
-// get returns a register with the value, which it locks. Random words have
-// registers of their own.
+// get returns a register with the value and locks it. It returns none for random words, which
+// have other registers.
 func (a *allocator) get(v *value) int {
 	switch {
 	case v.kind == word:
@@ -134,7 +133,7 @@ func (a *allocator) get(v *value) int {
 	return v.reg
 }
 
-// claim gives a value a register, which it locks.
+// claim gives a value a register and locks it.
 func (a *allocator) claim(v *value) int {
 	best, far := none, -1
 	first, end := a.file(v)
@@ -166,7 +165,7 @@ func (a *allocator) claim(v *value) int {
 	return best
 }
 
-// evict takes a value's register. What cannot be loaded again is spilled.
+// evict takes a value's register. It spills a value that cannot be loaded again.
 func (a *allocator) evict(v *value) {
 	if !v.spilled && v.kind >= gather && len(v.uses) > 0 {
 		v.spilled = true
@@ -175,12 +174,13 @@ func (a *allocator) evict(v *value) {
 	a.held[v.reg], v.reg = nil, none
 }
 
-// last says whether the instruction at hand is the last to use a value, which is no random word.
+// last reports whether the current instruction is the last to use a value. For random words it
+// is false.
 func (a *allocator) last(v *value) bool {
 	return v.kind != word && v.uses[len(v.uses)-1] <= a.now
 }
 
-// used notes a use of a value as done. One without more uses gives up its register.
+// used marks a use of a value as finished. A value without more uses gives up its register.
 func (a *allocator) used(v *value) {
 	for len(v.uses) > 0 && v.uses[0] <= a.now {
 		v.uses = v.uses[1:]

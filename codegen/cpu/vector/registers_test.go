@@ -10,12 +10,12 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 )
 
-// verify holds the steps of a block to what registers and spill slots contain:
-// each value is where it is used, no register that is written has a value that is
-// needed and nowhere else, and a slot is read as wide as it was stored.
+// verify compares the steps of a block with the contents of registers and spill slots. Values
+// must be where they are used. A written register must not have the only copy of a value that
+// is needed. A slot must be read with the width of its store.
 func (b *block) verify(steps []step, masked bool) error {
 	held := map[int]*value{}
-	opmask := map[*value]bool{} // of values in slots: stored from an opmask
+	opmask := map[*value]bool{} // values in slots: stored from an opmask
 	last := map[*value]int{}
 	for i, s := range steps {
 		for _, x := range s.value.operands() {
@@ -77,7 +77,7 @@ func (b *block) verify(steps []step, masked bool) error {
 	return nil
 }
 
-// verifyRun holds an instruction to what its registers contain.
+// verifyRun compares an instruction with the contents of its registers.
 func (b *block) verifyRun(s step, masked bool, held map[int]*value, stored func(*value) bool) error {
 	own := map[int]bool{} // registers that temporaries may not have
 	for i, x := range s.in {
@@ -110,7 +110,7 @@ func (b *block) verifyRun(s step, masked bool, held map[int]*value, stored func(
 	return nil
 }
 
-// drawn is a block of random expressions, few registers being free.
+// drawn returns a block of random expressions with few free registers.
 func drawn(begin func(*fn) machine, seed uint64) *block {
 	draw := rand.New(rand.NewPCG(seed, 0))
 	l := &Kernel{
@@ -164,8 +164,8 @@ func drawn(begin func(*fn) machine, seed uint64) *block {
 	return b
 }
 
-// TestAllocate allocates registers for random blocks, and wants every change of
-// what it did to be rejected.
+// TestAllocate allocates registers for random blocks and checks that every changed step is
+// rejected.
 func TestAllocate(t *testing.T) {
 	actions := map[action]int{}
 	for seed := range uint64(full.Either(6, 24)) {
@@ -190,7 +190,7 @@ func TestAllocate(t *testing.T) {
 	}
 }
 
-// mutants are steps with an error in one of them.
+// mutants returns steps with an error in one of them.
 func mutants(steps []step, i int) map[string][]step {
 	out := map[string][]step{"it": slices.Delete(slices.Clone(steps), i, i+1)}
 	with := func(what string, change func(s *step)) {

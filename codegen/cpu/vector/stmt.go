@@ -6,7 +6,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// body writes statements. Those over the same axis share a loop.
+// body writes statements. Statements over the same axis share a loop.
 func (f *fn) body(stmts []kernel.Stmt) {
 	for len(stmts) > 0 && f.err == nil {
 		first, g, rest := f.gather(stmts)
@@ -55,16 +55,16 @@ func (f *fn) stmt(s kernel.Stmt) {
 	}
 }
 
-// let names a value; the place is taken before the code that computes it, which
-// gives back all slots of its own.
+// let names a value. It takes the place before it writes the code, which gives back all its
+// slots.
 func (f *fn) let(name string, e *expr.Expr) {
 	off := f.slot(e.Type)
 	f.scope(func() { f.scalarTo(e, off) })
 	f.vars[name] = place{e.Type, off}
 }
 
-// assign sets a variable, an element, or elements: in loops over the axes, of which
-// the last is one over vectors.
+// assign sets a variable, an element, or elements in loops over the axes. The last axis is a
+// loop over vectors.
 func (f *fn) assign(s *kernel.Set) {
 	switch {
 	case s.Dst.Op == expr.Var:

@@ -7,12 +7,12 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// mostUnrolled bounds the statements that an unrolled loop is.
+// mostUnrolled bounds the statements of an unrolled loop.
 const mostUnrolled = 160
 
-// unrolled are the statements of all iterations of a loop that has few of them, each over
-// rows of few elements: so they share addresses, and reductions of several are summed side by
-// side. It is nil for other loops.
+// unrolled returns the statements of all iterations of a loop, or nil for a loop with many
+// iterations or long rows. Unrolled statements share addresses, and several reductions run
+// side by side.
 func unrolled(l *kernel.For) []kernel.Stmt {
 	if !l.Lo.IsConst() || !l.Hi.IsConst() || (l.Hi.I-l.Lo.I)*int64(len(l.Body)) > mostUnrolled {
 		return nil
@@ -32,10 +32,10 @@ func unrolled(l *kernel.For) []kernel.Stmt {
 	return out
 }
 
-// mostShort is the most elements of a row that is short.
+// mostShort bounds the elements of a short row.
 const mostShort = 32
 
-// short says whether a statement is a let, or computes an element, or some of a short row.
+// short reports whether a statement is a let, sets an element, or computes over a short row.
 func short(s kernel.Stmt) bool {
 	switch s := s.(type) {
 	case *kernel.Let, *kernel.Reduce:
@@ -54,8 +54,8 @@ func short(s kernel.Stmt) bool {
 	return true
 }
 
-// renamed is a statement of iteration i, with values for variables. What it binds gets a
-// name of the iteration.
+// renamed returns a statement of iteration i, with values for variables. It gives the variable
+// that the statement binds a name of the iteration.
 func renamed(s kernel.Stmt, values map[string]*expr.Expr, i int64) kernel.Stmt {
 	s = kernel.Rewrite(s, func(e *expr.Expr) *expr.Expr { return expr.Simplify(expr.Subst(e, values)) })
 	name := fmt.Sprintf("%s.%d", kernel.Bound(s), i)

@@ -8,8 +8,8 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// TestUnrolled wants loops of few iterations over short rows as statements whose names are
-// those of an iteration, and others as they are.
+// TestUnrolled checks that loops of few iterations over short rows are unrolled, with a name
+// for each iteration, and that other loops are not.
 func TestUnrolled(t *testing.T) {
 	const head = "kernel k map\n  in     x f32[N * 32]\n  out    y f32[N * 32]\n  scalar N\n  grid   g < 1\n\n"
 	for _, c := range []struct{ what, loop, want string }{
@@ -39,7 +39,7 @@ func TestUnrolled(t *testing.T) {
 	}
 }
 
-// text is a statement as it is printed.
+// text prints a statement.
 func text(s kernel.Stmt) string {
 	k := kernel.Kernel{Body: []kernel.Stmt{s}}
 	_, body, _ := strings.Cut(k.String(), "\n\n")

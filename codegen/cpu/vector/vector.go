@@ -16,26 +16,26 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// A Kernel is a stretch of a kernel without matrix products: one function
+// A Kernel is a stretch of a kernel without matrix products. It becomes a function
 //
 //	func NAME_ISA(frame *byte, slices…, values…)
 //
-// for each instruction set, ISA being AVX512, AVX2 or NEON and the underscore left out.
-// The frame has FrameBytes on a 64-byte boundary. No index may be out of range and
-// no index may depend on loaded data. Elements of 16 bits lie in rows.
+// for each instruction set. ISA is AVX512, AVX2 or NEON, and the underscore is left out. The
+// frame has FrameBytes on a 64-byte boundary. No index may be out of range or depend on loaded
+// data. Elements of 16 bits lie in rows.
 type Kernel struct {
 	Name   string        // Go name without the suffix of the instruction set
 	Doc    string        // one line
 	Body   []kernel.Stmt // no Tile and no Dot
-	Slices []Slice       // what Body indexes, in order of the parameters
+	Slices []Slice       // slices that Body indexes, in order of the parameters
 	Values []Value       // scalars that Body reads but does not bind
 
-	// Instructions are those that a call executes, by the suffix of the instruction set, over the
-	// names of Values. Assembly.Add counts them.
+	// Instructions counts the instructions that a call executes, by the suffix of the
+	// instruction set, over the names of Values. Assembly.Add sets it.
 	Instructions map[string]cost.Tally
 }
 
-// A Slice is a buffer or tile: *float32, *int32, *uint32 or, of BF16 and F16, *uint16 in Go.
+// A Slice is a buffer or tile: *float32, *int32, *uint32 or, for BF16 and F16, *uint16 in Go.
 type Slice struct {
 	Name string
 	Type expr.Type
@@ -47,7 +47,7 @@ type Value struct {
 	Type expr.Type
 }
 
-// FrameBytes is the most that a vector kernel uses of its frame.
+// FrameBytes bounds the bytes that a vector kernel uses of its frame.
 const FrameBytes = 1 << 14
 
 // An Assembly is the code of vector kernels in one file for each architecture.
@@ -55,18 +55,19 @@ type Assembly struct{ architectures []architecture }
 
 // An architecture collects the functions of its instruction sets.
 type architecture interface {
-	// machines are what writes the functions of a kernel, one for each instruction set.
+	// machines returns a function for each instruction set that begins the machine of a
+	// kernel.
 	machines(name, doc string) []func(*fn) machine
-	// keep takes them in, and leaves all of them out if there is an error.
+	// keep adds the functions of the last kernel. If there is an error, it drops them all.
 	keep(err error)
-	// files prints them.
+	// files prints all functions.
 	files(pkg, header, name string) (map[string][]byte, error)
 }
 
 // NewAssembly returns an Assembly without code.
 func NewAssembly() *Assembly { return &Assembly{[]architecture{newAMD64(), newARM()}} }
 
-// Add compiles a vector kernel. One that cannot be compiled leaves nothing behind.
+// Add compiles a vector kernel. A kernel that cannot be compiled leaves nothing behind.
 func (a *Assembly) Add(l *Kernel) error {
 	var machines []func(*fn) machine
 	for _, to := range a.architectures {
@@ -84,7 +85,7 @@ func (a *Assembly) Add(l *Kernel) error {
 }
 
 // Files prints for each architecture the assembly, its declarations, and stand-ins for other
-// processors, by names that begin with one; without code there are none.
+// processors. File names begin with name. An architecture without code has no files.
 func (a *Assembly) Files(pkg, header, name string) (map[string][]byte, error) {
 	all := map[string][]byte{}
 	for _, from := range a.architectures {

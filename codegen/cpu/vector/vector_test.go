@@ -20,8 +20,8 @@ import (
 	"github.com/arithlang/mlc/runtime/abi"
 )
 
-// kernelOf makes a vector kernel of a whole kernel without products: the grid is loops, tiles
-// are slices. It returns nil if there is a product.
+// kernelOf makes a vector kernel of a whole kernel: the grid becomes loops, tiles become
+// slices. It returns nil if there is a matrix product.
 func kernelOf(k *kernel.Kernel) *Kernel {
 	l := &Kernel{Name: k.Name, Doc: "is kernel " + k.Name + "."}
 	for _, p := range k.Params {
@@ -85,7 +85,7 @@ var takers = map[expr.Type]string{
 	expr.F32: "Tile", expr.I32: "TileI32", expr.U32: "TileU32", expr.BF16: "TileU16", expr.F16: "TileU16",
 }
 
-// program prints a kernel table that calls vector kernels, tiles being large enough for all.
+// program prints a kernel table that calls vector kernels. Its tiles are large enough for all.
 func program(ls []*Kernel, buffers map[*Kernel]int) []byte {
 	var b bytes.Buffer
 	b.WriteString("package main\n\nimport (\n\t\"unsafe\"\n\n\t\"github.com/arithlang/mlc/codegen/cpu/cputest\"\n\t\"github.com/arithlang/mlc/runtime/cpu\"\n\t\"github.com/arithlang/mlc/runtime/device\"\n)\n\nvar kernels = []cpu.Kernel{\n")
@@ -118,7 +118,7 @@ func program(ls []*Kernel, buffers map[*Kernel]int) []byte {
 	return b.Bytes()
 }
 
-// texts returns the kernels of all texts that this module has.
+// texts returns the kernels of test data and of generated programs.
 func texts(t testing.TB) []*kernel.Kernel {
 	t.Helper()
 	var ks []*kernel.Kernel
@@ -150,14 +150,14 @@ func texts(t testing.TB) []*kernel.Kernel {
 	return ks
 }
 
-// bodyOf is the text of a kernel without the line of its name.
+// bodyOf returns the text of a kernel without the line of its name.
 func bodyOf(k *kernel.Kernel) string {
 	_, body, _ := strings.Cut(kernel.Format([]*kernel.Kernel{k}), "\n")
 	return body
 }
 
-// TestAgreesWithInterpreter builds kernels without products into a test program,
-// which holds them to the interpreter on both instruction sets.
+// TestAgreesWithInterpreter builds kernels without products into a test program and compares
+// it with the interpreter on all instruction sets.
 func TestAgreesWithInterpreter(t *testing.T) {
 	ks := texts(t)
 	for _, width := range full.Some([]int{7, 16, 30, 40, 64, 100, 200, 330}, 4) {
@@ -253,7 +253,7 @@ func write(t testing.TB, ls []*Kernel, buffers map[*Kernel]int) string {
 	return dir
 }
 
-// TestAdd wants a reason for each vector kernel that has no code.
+// TestAdd checks the error for each vector kernel that has no code.
 func TestAdd(t *testing.T) {
 	i, j, n := expr.NewVar("i", expr.I32), expr.NewVar("j", expr.I32), expr.NewVar("n", expr.I32)
 	x, u := expr.NewElem("x", expr.F32, j), expr.NewElem("u", expr.U32, j)

@@ -115,7 +115,7 @@ func (f *x86) at(off int) operand.Mem { return operand.Mem{Base: frameReg, Disp:
 // full is the widest vector register n.
 func (f *x86) full(n int) reg.Register { return vec(n, f.isa.lanes) }
 
-// constant is the operand of a constant, for the suffix that broadcasts.
+// constant returns the operand of a constant: a word that AVX-512 broadcasts, or a vector.
 func (f *x86) constant(bits uint32) operand.Mem {
 	if f.isa == avx512 {
 		return f.pool.constant(bits)
@@ -132,7 +132,7 @@ func (f *x86) sliceBase(name string, to reg.Register) {
 	f.op("MOVQ", m, to)
 }
 
-// pointerReg is register n for pointers; those from len(pointerRegs) on are free only where
+// pointerReg is register n for pointers. Registers from len(pointerRegs) on are free only if
 // no integers are computed.
 func pointerReg(n int) reg.GPPhysical {
 	if n < len(pointerRegs) {
@@ -141,8 +141,8 @@ func pointerReg(n int) reg.GPPhysical {
 	return evalRegs[n-len(pointerRegs)]
 }
 
-// pointers keeps the first in registers. Others are in slots, the first of those in
-// registers too that are free in the end.
+// pointers keeps the first pointers in registers and the others in slots. In the end it loads
+// the first of the others into evalRegs.
 func (f *x86) pointers(ps []*pointer) {
 	for i, p := range ps {
 		if i < len(pointerRegs) && p.rest.IsConst() && p.rest.I < 1<<28 {

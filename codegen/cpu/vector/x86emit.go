@@ -59,8 +59,8 @@ func (b x86block) reload(v *value, n int) {
 	}
 }
 
-// memory returns where an instruction reads a value from memory, and the suffix
-// that it takes for that.
+// memory returns where an instruction reads a value from memory, and the suffix that it then
+// needs.
 func (b x86block) memory(v *value) (m operand.Mem, suffix string) {
 	switch {
 	case v.spill != none:
@@ -94,7 +94,8 @@ func (b x86block) save(s *step) {
 	b.move(b.x.isa.saveSome, b.v(n), b.row(v))
 }
 
-// put stores the first lane of a register in a cell, whose address is computed.
+// put stores the first lane of a register in a cell. The address is in tempReg and
+// evalRegs[0].
 func (b x86block) put(p *pointer, x operand.Op) {
 	m := element(tempReg, evalRegs[0], p.bytes)
 	if p.bytes == narrow {
@@ -104,7 +105,7 @@ func (b x86block) put(p *pointer, x operand.Op) {
 	b.x.op("VMOVD", x, m)
 }
 
-// move moves a vector, or the lanes of it that exist.
+// move moves a vector, or only the lanes that exist.
 func (b x86block) move(some string, from, to operand.Op) {
 	if b.inst.masked {
 		b.x.op(some, from, b.x.isa.tail, to)
@@ -145,8 +146,8 @@ func (b x86block) run(s *step) {
 	}
 }
 
-// fma writes x * y + sum, for operands y, sum and x. The instruction puts its result in
-// place of one that it reads, which may be any of them, or none.
+// fma writes x * y + sum, for operands y, sum and x. The instruction overwrites one of its
+// operands: any of the three, or a copy of sum.
 func (b x86block) fma(s *step, suffix string, ops []operand.Op) {
 	y, sum, x, to := ops[0], ops[1], ops[2], b.v(s.reg)
 	switch operand.Op(to) {
@@ -162,7 +163,7 @@ func (b x86block) fma(s *step, suffix string, ops []operand.Op) {
 	}
 }
 
-// operands returns the name of an instruction, and its operands but for the result.
+// operands returns the name of an instruction and all operands except the result.
 func (b x86block) operands(s *step) (name string, ops []operand.Op) {
 	name = s.name
 	if s.first != nil {
@@ -183,7 +184,7 @@ func (b x86block) operands(s *step) (name string, ops []operand.Op) {
 	return name, ops
 }
 
-// row is the place of the vector in a row.
+// row returns the place of the vector in a row.
 func (b x86block) row(v *value) operand.Mem {
 	p := v.ptr
 	m := operand.Mem{Base: b.base(p), Disp: p.bytes * (v.plus + b.inst.disp)}
@@ -193,7 +194,7 @@ func (b x86block) row(v *value) operand.Mem {
 	return m
 }
 
-// base is the address that a pointer holds.
+// base returns the address that a pointer holds.
 func (b x86block) base(p *pointer) reg.Register {
 	if p.reg != none {
 		return pointerReg(p.reg)
@@ -202,8 +203,8 @@ func (b x86block) base(p *pointer) reg.Register {
 	return tempReg
 }
 
-// gather loads elements at any indices; a gather clears its mask. What lanes that
-// do not exist would load is not defined.
+// gather loads elements at any indices. The instruction clears its mask. Lanes that do not
+// exist are masked, because their indices are undefined.
 func (b x86block) gather(s *step, index operand.Op) {
 	f, to := b.x, b.v(s.reg)
 	m := mem(b.base(s.value.ptr), index.(reg.Register), 0)
@@ -268,9 +269,9 @@ func (b x86block) set(s *step, x operand.Op) {
 	f.op("MOVQ", tempReg, f.at(v.off))
 }
 
-// quotient divides integers in float64, which is exact: half a vector at a time.
+// quotient divides integers in float64, which is exact, half a vector at a time.
 func (b x86block) quotient(s *step) {
-	f, half, full := b.x, 4, 8 // lanes of 32 bits in a half; as many of 64 take a full register
+	f, half, full := b.x, 4, 8 // lanes of 32 bits in half a register and in a full one
 	convert, upper, both := "VCVTTPD2DQY", "VEXTRACTF128", "VINSERTF128"
 	if b.lanes == 16 {
 		half, full = 8, 16
@@ -302,12 +303,12 @@ func (b x86block) address(v *value) {
 	b.x.sliceBase(v.ptr.slice, tempReg)
 }
 
-// element is an element from a base on.
+// element returns the address of an element from a base on.
 func element(base, index reg.Register, bytes int) operand.Mem {
 	return operand.Mem{Base: base, Index: index, Scale: uint8(bytes)}
 }
 
-// mem is element index + disp from a base, of 32 bits.
+// mem returns the address of element index + disp from a base. Elements have 32 bits.
 func mem(base, index reg.Register, disp int) operand.Mem {
 	return operand.Mem{Base: base, Index: index, Scale: 4, Disp: 4 * disp}
 }

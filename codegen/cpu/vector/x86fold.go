@@ -19,7 +19,7 @@ func (f *x86) startPartials(s *folding) {
 	}
 }
 
-// foldForm is the form of the instructions that take a vector.
+// foldForm returns the form of instructions that fold a vector.
 func (f *x86) foldForm(a *allocator, v *value) form {
 	out := form{name: f.isa.instruction(v.fold.reduce.Op, expr.F32), in: v.operands()}
 	if v.fold.together > 0 {
@@ -37,7 +37,7 @@ func (f *x86) foldForm(a *allocator, v *value) form {
 	return out
 }
 
-// fold takes the vector in register x into the partials.
+// fold combines the vector in register x with the partials.
 func (b x86block) fold(s *step, x reg.Register) {
 	f, to := b.x, s.value.fold
 	switch {
@@ -61,8 +61,8 @@ func (b x86block) fold(s *step, x reg.Register) {
 	}
 }
 
-// sum lets the vector in register x wait, or adds the batch that it completes. Lanes
-// that do not exist are 0.
+// sum keeps the vector in register x waiting, or adds the batch that it completes. Lanes that
+// do not exist are 0.
 func (b x86block) sum(s *step, x reg.Register) {
 	f, to, part := b.x, s.value.fold, b.inst.part%batch
 	if b.inst.masked {
@@ -82,8 +82,8 @@ func (b x86block) sum(s *step, x reg.Register) {
 	to.next = (to.next + 1) % to.regs
 }
 
-// sumBeside lets the vector in register x wait, or adds the batch that it completes: to the
-// partials of these places in the rows.
+// sumBeside keeps the vector in register x waiting, or adds the batch that it completes to the
+// partials of its place in the rows.
 func (b x86block) sumBeside(s *step, x reg.Register) {
 	f, to, n := b.x, s.value.fold, s.value.off
 	if n < to.together-1 {
@@ -94,7 +94,7 @@ func (b x86block) sumBeside(s *step, x reg.Register) {
 	f.addBatch(to, append(f.waiting(to, n), x), s.temps)
 }
 
-// waiting are the first registers of those that wait.
+// waiting returns the registers of the first n waiting vectors.
 func (f *x86) waiting(s *folding, n int) []reg.Register {
 	var out []reg.Register
 	for _, r := range s.waiting[:n] {
@@ -103,8 +103,8 @@ func (f *x86) waiting(s *folding, n int) []reg.Register {
 	return out
 }
 
-// addBatch adds vectors to the partials of a sum. Those that a batch lacks are 0, for
-// which there is a fourth register.
+// addBatch adds vectors to the partials of a sum. Missing vectors of a batch are 0, in a
+// fourth register.
 func (f *x86) addBatch(s *folding, vectors []reg.Register, temps [batch]int) {
 	own := f.full(s.first + s.next)
 	add := func(x reg.Register) { f.op("VADDPS", x, own, own) }
@@ -167,7 +167,7 @@ func (f *x86) across(s *folding) {
 	} else {
 		fold("VEXTRACTF128", 1, 8, 4)
 	}
-	if !sums(s.reduce) { // a zero becomes +0; sums have no other
+	if !sums(s.reduce) { // a zero becomes +0; sums have no -0
 		zero := vec(other, 4)
 		f.op(f.isa.instruction(expr.Xor, expr.U32), zero, zero, zero)
 		f.op("VADDPS", zero, vec(own, 4), vec(own, 4))

@@ -35,7 +35,7 @@ var general = table{
 	expr.Ne:  {"", "SETNE", "SETNE", "SETNE"},
 }
 
-// x86Compares are the instructions before those that depend on a comparison.
+// x86Compares are the comparison instructions, by type.
 var x86Compares = [...]string{expr.I32: "CMPQ", expr.U32: "CMPL", expr.Bool: "CMPQ"}
 
 // integer writes code that puts an integer or condition into the first register of
@@ -82,7 +82,7 @@ func (f *x86) operands(x, y *expr.Expr, depth int) operand.Op {
 	return o
 }
 
-// notConstant returns an operand that is no constant: it puts one into a register.
+// notConstant returns an operand that is no constant. It puts a constant into r.
 func (f *x86) notConstant(o operand.Op, r reg.Register) operand.Op {
 	if _, ok := o.(operand.Constant); !ok {
 		return o
@@ -91,8 +91,7 @@ func (f *x86) notConstant(o operand.Op, r reg.Register) operand.Op {
 	return r
 }
 
-// eval writes code that leaves a value in evalRegs[depth] and the registers before
-// that alone.
+// eval writes code that leaves a value in evalRegs[depth] and keeps the registers before it.
 func (f *x86) eval(e *expr.Expr, depth int) reg.GPPhysical {
 	d := evalRegs[depth]
 	if o, ok := f.direct(e); ok {
@@ -147,7 +146,7 @@ func (f *x86) eval(e *expr.Expr, depth int) reg.GPPhysical {
 	return d
 }
 
-// shift writes name. The lengths of I32 are taken modulo 32, as of U32 by itself.
+// shift writes name. It takes lengths of I32 modulo 32; the instruction does so for U32.
 func (f *x86) shift(e *expr.Expr, name string, depth int) {
 	d := evalRegs[depth]
 	o := f.operands(e.Args[0], e.Args[1], depth)

@@ -14,8 +14,8 @@ type x86isa struct {
 	broadcast string // suffix of instructions that read one word for all lanes
 	shared    int    // bytes of a word in the frame that all lanes read
 
-	// The mask of the lanes that exist in the last vector of a loop, and the
-	// instructions that load and store only these.
+	// tail is the mask of the lanes that exist in the last vector of a loop. loadSome and
+	// saveSome load and store only these lanes.
 	tail               reg.Register
 	loadSome, saveSome string
 }
@@ -45,8 +45,8 @@ var avx2 = &x86isa{isa{"AVX2", 8, 16, 1, 0, randomness{1, 2, x86State}, table{
 	expr.Ne:    {"VCMPPS"},
 }, common}, "", 32, reg.Y15, "VMASKMOVPS", "VMASKMOVPS"}
 
-// common are the instructions that both sets have. Those of shifts lack the suffix
-// that tells constants from vectors.
+// common are the instructions that both sets have. Shifts lack the suffix that tells constants
+// from vectors.
 var common = table{
 	expr.Add:   {"VADDPS", "VPADDD", "VPADDD"},
 	expr.Sub:   {"VSUBPS", "VPSUBD", "VPSUBD"},
@@ -57,7 +57,7 @@ var common = table{
 	expr.Shl:   {"", "VPSLL", "VPSLL"},
 	expr.Shr:   {"", "VPSRA", "VPSRL"},
 	expr.Sqrt:  {"VSQRTPS"},
-	expr.Fma:   {"VFMADD"}, // with the order of operands behind it: see x86block.fma
+	expr.Fma:   {"VFMADD"}, // followed by the order of operands: see x86block.fma
 	expr.Abs:   {"", "VPABSD"},
 	expr.ToF32: {"", "VCVTDQ2PS"},
 	expr.ToI32: {"VCVTTPS2DQ"},
@@ -66,7 +66,7 @@ var common = table{
 // predicates are the codes of comparisons; xor 4 negates one.
 var predicates = map[expr.Op]int{expr.Eq: 0, expr.Lt: 1, expr.Le: 2, expr.Ne: 4}
 
-// registers are those for values, by the lanes of vectors and by number.
+// registers are the registers for values, by lanes and by number.
 var registers = func() (rs [17][firstMask + 5]reg.Register) {
 	for lanes, width := range map[int]reg.Spec{4: reg.S128, 8: reg.S256, 16: reg.S512} {
 		for n := range firstMask {
@@ -80,7 +80,7 @@ var registers = func() (rs [17][firstMask + 5]reg.Register) {
 // vec is register n, with a number of lanes.
 func vec(n, lanes int) reg.Register { return registers[lanes][n] }
 
-// tempMask is an opmask that serves within an instruction of a block.
+// tempMask is an opmask for use within one instruction of a block.
 var tempMask reg.Register = reg.K6
 
 // General registers. Pointers into rows live as long as a loop, the others within

@@ -33,7 +33,7 @@ func (f *x86) fewer(elements int, label string) {
 	f.jumpIf("JLE", label)
 }
 
-// ones is a constant of the pool: a vector from word 8-n on has n lanes set.
+// ones is a constant of the pool. A vector that begins at word 8-n has n lanes set.
 func (p pool) ones() operand.Mem {
 	const one = 1<<32 - 1
 	return p.constant(one, one, one, one, one, one, one, one, 0, 0, 0, 0, 0, 0, 0, 0)

@@ -40,8 +40,8 @@ func (b x86block) saveNarrow(s *step, n int) {
 	b.eachLane(m, func(lane operand.Op, m operand.Mem) { f.op("VPEXTRW", lane, words, m) })
 }
 
-// eachLane writes code for each element of a masked vector from m on, as many as countReg
-// says: AVX2 has masks for words of 32 bits only.
+// eachLane writes code for countReg elements of a masked vector from m on. AVX2 has masks only
+// for words of 32 bits.
 func (b x86block) eachLane(m operand.Mem, code func(lane operand.Op, m operand.Mem)) {
 	f, end := b.x, b.x.label("end")
 	for i := range b.lanes {

@@ -9,8 +9,8 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// A pool holds the constants of a file, those of a size in one section.
-type pool map[int]*section // by the words of a constant
+// A pool holds the constants of a file, in a section for each size.
+type pool map[int]*section // sections by the words of a constant
 
 type section struct {
 	words []uint32
@@ -35,7 +35,7 @@ func (p pool) constant(words ...uint32) operand.Mem {
 	return operand.NewDataAddr(sections[len(words)], at)
 }
 
-// sizes are how many words the sections have.
+// sizes returns how many words the sections have.
 func (p pool) sizes() map[int]int {
 	n := map[int]int{}
 	for size, s := range p {
@@ -44,7 +44,7 @@ func (p pool) sizes() map[int]int {
 	return n
 }
 
-// cut takes out what came after the sections had so many words.
+// cut truncates the sections to numbers of words.
 func (p pool) cut(n map[int]int) {
 	maps.DeleteFunc(p, func(size int, _ *section) bool { return n[size] == 0 })
 	for size, s := range p {
@@ -60,7 +60,7 @@ var sections = map[int]operand.Symbol{
 	16: operand.NewStaticSymbol("vectorWideVectors"),
 }
 
-// all is a vector of one word.
+// all returns a vector of copies of a word.
 func (p pool) all(w uint32) operand.Mem { return p.constant(w, w, w, w, w, w, w, w) }
 
 // globals are the sections of the constants.

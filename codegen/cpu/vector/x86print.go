@@ -9,12 +9,12 @@ import (
 	"github.com/mmcloughlin/avo/printer"
 )
 
-// An amd64 is the functions for AVX-512 and AVX2, with their constants.
+// An amd64 collects the functions for AVX-512 and AVX2 and their constants.
 type amd64 struct {
 	functions []*ir.Function
 	pool      pool
-	written   []*x86      // of the kernel at hand
-	before    map[int]int // words of the pool before it
+	written   []*x86      // machines of the current kernel
+	before    map[int]int // words of the pool before the current kernel
 }
 
 func newAMD64() *amd64 { return &amd64{pool: pool{}} }

@@ -8,10 +8,10 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// x86State is how many registers the words of a group are made in.
+// x86State is how many registers compute the words of a group.
 const x86State = 5
 
-// key is the place of a round key in the frame.
+// key returns the place of a round key in the frame.
 func (f *x86) key(round, half int) int { return f.keys + (2*round+half)*f.isa.shared }
 
 // randomKeys computes the round keys.
@@ -38,7 +38,7 @@ func (f *x86) spread(word reg.Register, off int) {
 	f.op("VMOVUPS", vec(0, 8), f.at(off))
 }
 
-// startStream computes where a stream begins and what all its words share.
+// startStream computes where a stream begins, and the values that all its words share.
 func (f *x86) startStream(s *stream, r *kernel.Random) {
 	s.start, s.skip = f.slot(expr.I32), f.slot(expr.I32)
 	for i := range s.early {
@@ -76,8 +76,8 @@ func (f *x86) startStream(s *stream, r *kernel.Random) {
 	f.spread(reg.RAX, s.early[3])
 }
 
-// firstCounters puts the first counters into the stream's register: the first and
-// the second half of a group in turn, as words interleaves them.
+// firstCounters puts the first counters into the stream's register. The halves of a group
+// alternate, as interleave expects.
 func (f *x86) firstCounters(s *stream) {
 	r := f.full(s.counter)
 	places := f.pool.constant(0, 0, 4, 0, 1, 0, 5, 0, 2, 0, 6, 0, 3, 0, 7, 0)
@@ -88,8 +88,8 @@ func (f *x86) firstCounters(s *stream) {
 	f.op("VPADDD", places, r, r)
 }
 
-// nextWords writes the words of the next groups of counters. Nothing else may be in
-// the first registers, x86State for each group.
+// nextWords writes the words of the next groups of counters. It overwrites the first
+// registers, x86State for each group.
 func (f *x86) nextWords(s *stream) {
 	step := f.constant(uint32(f.isa.lanes / 2))
 	add := "VPADDD" + f.isa.broadcast
@@ -120,13 +120,12 @@ func (f *x86) nextWords(s *stream) {
 	}
 }
 
-// A philox is the state of one group: registers of the four words, and free ones. A word
-// has a 64-bit lane of its own, of which only the low half counts: a multiplication reads the
-// low halves and leaves the high word of the product one shift away.
+// A philox is the state of one group: registers of the four words, and free ones. A word is
+// the low half of a 64-bit lane. A multiplication reads the low halves and leaves the high
+// word of the product one shift away.
 //
-// Of the counter only the first word differs between lanes, so that half of the first two
-// rounds is the same for all and computed in general registers: the words in stream.early,
-// which vectors meet.
+// Only the first word of the counter differs between lanes. Half of the first two rounds is
+// therefore the same for all lanes. It is computed in general registers, into stream.early.
 type philox struct {
 	*x86
 	c    [4]int
@@ -148,14 +147,14 @@ func (p *philox) multiply(i, word int) int {
 	return p.to("VPMULUDQ"+p.isa.broadcast, p.pool.all(philoxMul[i]), p.full(word))
 }
 
-// multiplyLast does so where the word is not used any more.
+// multiplyLast does the same and overwrites the word.
 func (p *philox) multiplyLast(i, word int) int {
 	p.op("VPMULUDQ"+p.isa.broadcast, p.pool.all(philoxMul[i]), p.full(word), p.full(word))
 	return word
 }
 
-// high writes the high words of products; shifts, which round takes for half of
-// them, and shuffles use different ports.
+// high writes the high words of products with a shuffle. round shifts half of them instead,
+// because shifts and shuffles use different ports.
 func (p *philox) high(product int) int { return p.to("VMOVSHDUP", p.full(product)) }
 
 // meet writes the xor with a word that all lanes read.
@@ -174,7 +173,7 @@ func (p *philox) mix(n, other, word int) {
 	p.meet(n, word)
 }
 
-// firstRounds writes three rounds, of which the first two know half the state.
+// firstRounds writes three rounds. Half the state of the first two is known.
 func (p *philox) firstRounds(s *stream, counter int) {
 	c3 := p.multiply(0, counter)
 	c2 := p.high(c3)
@@ -188,8 +187,8 @@ func (p *philox) firstRounds(s *stream, counter int) {
 	p.round(2, s)
 }
 
-// round writes a round. The last word of the state is the same for all lanes where it
-// has no register, and in the stream together with its key.
+// round writes a round. A last word of the state without a register is the same for all lanes.
+// The stream has its xor with the key.
 func (p *philox) round(r int, s *stream) {
 	even, odd := p.multiplyLast(0, p.c[0]), p.multiplyLast(1, p.c[2])
 	c0 := p.high(odd)
@@ -205,8 +204,8 @@ func (p *philox) round(r int, s *stream) {
 	p.c = [4]int{c0, odd, c2, even}
 }
 
-// interleave writes the state in the order of the stream: the four words of a
-// counter side by side.
+// interleave writes the state in the order of the stream: the four words of a counter are
+// adjacent.
 func (p *philox) interleave(words int) {
 	if p.isa == avx512 {
 		p.op("KMOVW", p.pool.constant(0xAAAA), tempMask)
@@ -224,8 +223,8 @@ func (p *philox) interleave(words int) {
 	p.op("VPUNPCKHQDQ", p.full(p.c[2]), p.full(p.c[0]), p.full(words+1))
 }
 
-// randomFill writes random words to a tile. Groups of counters begin before the
-// first word where that is none of a counter's first.
+// randomFill writes random words to a tile. If the first word is not the first of its counter,
+// the groups begin before the tile.
 func (f *x86) randomFill(r *kernel.Random) {
 	f.scope(func() {
 		s := &stream{groups: 1, vectors: 2, words: x86State, counter: x86State + 2}

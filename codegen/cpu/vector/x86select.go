@@ -29,7 +29,7 @@ func (f *x86) form(a *allocator, v *value) form {
 	return form{in: args}
 }
 
-// selection is form for the computations.
+// selection returns the form of a computation.
 func (f *x86) selection(a *allocator, v *value) form {
 	s := f.isa
 	name, args := s.instruction(v.op, v.typ), v.operands()
@@ -81,7 +81,7 @@ func (f *x86) selection(a *allocator, v *value) form {
 	return form{name: name, mem: y, in: []*value{x}}
 }
 
-// where is c ? x : y. A zero is left out by a mask.
+// where returns the form of c ? x : y. A mask replaces an operand that is 0.
 func (s *x86isa) where(c, x, y *value) form {
 	switch {
 	case s == avx512 && y.isZero():
@@ -96,7 +96,7 @@ func (s *x86isa) where(c, x, y *value) form {
 	return form{name: "VBLENDVPS", mem: x, in: []*value{c, y}}
 }
 
-// inMemory wants a value to be in no register, and not to need one.
+// inMemory reports whether a value is in no register and need not be in one.
 func (f *x86) inMemory(a *allocator, v *value) bool {
 	if v.reg != none || v.mask {
 		return false

@@ -1,6 +1,6 @@
-// Package served runs generated kernels in processes of their own, also as another processor
-// does, on an emulator. The kernel interpreter is then in the test's process, which is fast,
-// and holds the kernels to all instruction sets at once.
+// Package served runs generated kernels in other processes, also on an emulator of another
+// processor. The kernel interpreter runs in the test's process, which is fast, and checks the
+// kernels on all instruction sets at once.
 package served
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/arithlang/mlc/runtime/cpu"
 )
 
-// Emulator returns what runs programs for linux/arm64; ok is false where there is none. On an
-// ARM64 processor tests need none, and there is none.
+// Emulator returns the program that runs programs for linux/arm64. ok is false without one.
+// Tests on an ARM64 processor need no emulator and get none.
 func Emulator() (path string, ok bool) {
 	if runtime.GOARCH == "arm64" {
 		return "", false
@@ -28,11 +28,11 @@ func Emulator() (path string, ok bool) {
 	return path, path != ""
 }
 
-// ForARM64 is the environment of builds for linux/arm64.
+// ForARM64 returns the environment of builds for linux/arm64.
 func ForARM64() []string { return append(os.Environ(), "GOOS=linux", "GOARCH=arm64", "CGO_ENABLED=0") }
 
-// Native builds the main package in a folder, which ends in cputest.Serve, and starts it on
-// each of the instruction sets, as cpu.ParseISA takes them, that this machine has.
+// Native builds the main package in a folder, which ends in cputest.Serve. It starts it on
+// those of the instruction sets, as cpu.ParseISA takes them, that this machine has.
 func Native(t testing.TB, dir string, sets ...string) []kerneltest.Backend {
 	t.Helper()
 	program := build(t, dir, nil)
@@ -48,7 +48,7 @@ func Native(t testing.TB, dir string, sets ...string) []kerneltest.Backend {
 	return ends
 }
 
-// ARM64 does so for linux/arm64 on an emulator, if there is one.
+// ARM64 does the same for linux/arm64 on an emulator, if there is one.
 func ARM64(t testing.TB, dir string, sets ...string) []kerneltest.Backend {
 	t.Helper()
 	emulator, ok := Emulator()
@@ -75,7 +75,7 @@ func build(t testing.TB, dir string, env []string) string {
 	return program
 }
 
-// start starts a program until the test ends.
+// start runs a program until the test ends.
 func start(t testing.TB, command ...string) kerneltest.Runner {
 	t.Helper()
 	cmd := exec.Command(command[0], command[1:]...)

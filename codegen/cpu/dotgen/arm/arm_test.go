@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestLargestTile wants the loop of the largest tile to multiply most of the time.
+// TestLargestTile checks that the loop of the largest tile mostly multiplies.
 func TestLargestTile(t *testing.T) {
 	_, l := product(maxRows, maxCols)
 	if l.multiplies != unrolled*maxRows*maxCols {
@@ -14,7 +14,7 @@ func TestLargestTile(t *testing.T) {
 	if share := float64(l.multiplies) / float64(l.instructions); share < 0.85 {
 		t.Errorf("%.2f of all instructions are fused multiply-adds", share)
 	}
-	// At each k two registers of A and three of B.
+	// Each k loads two registers of A and three of B.
 	if want := unrolled * 5; l.loads != want {
 		t.Errorf("%d registers are loaded, want %d", l.loads, want)
 	}

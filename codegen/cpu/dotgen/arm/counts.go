@@ -10,16 +10,16 @@ import (
 	"github.com/arithlang/mlc/codegen/cpu/arm64"
 )
 
-// A loop is what the main loop of a microkernel consists of.
+// A loop has the counts of a microkernel's main loop.
 type loop struct {
 	set, tile                       string
-	instructions, multiplies, loads int // loads: registers that are read from memory
+	instructions, multiplies, loads int // loads: registers read from memory
 }
 
-// largest is how many rows the tiles have that the page shows, by registers of columns.
+// largest is how many rows the tiles on the page have, by registers of columns.
 var largest = map[int]int{1: maxRows, 2: maxRows, 3: maxRows}
 
-// loopOf counts instructions of NEON.
+// loopOf counts the instructions of a loop for NEON.
 func loopOf(rows, cols int, body []arm64.Inst) loop {
 	l := loop{set: "NEON", tile: tile(rows, cols, lanes), instructions: len(body)}
 	for _, i := range body {
@@ -33,7 +33,7 @@ func loopOf(rows, cols int, body []arm64.Inst) loop {
 	return l
 }
 
-// tile says how large a tile is.
+// tile prints the size of a tile.
 func tile(rows, cols, lanes int) string { return fmt.Sprintf("%d x %d", rows, cols*lanes) }
 
 // registersOf is how many registers an instruction reads or writes in memory.
@@ -50,8 +50,8 @@ func registersOf(i arm64.Inst) int {
 	return n
 }
 
-// x86Loops are the microkernels that the page shows beside those of NEON, by the names that
-// command asm gives them.
+// x86Loops are the x86 microkernels on the page, with their names in the assembly of command
+// asm.
 var x86Loops = []struct {
 	set, function string
 	rows, columns int
@@ -60,7 +60,8 @@ var x86Loops = []struct {
 	{"AVX-512", "dotAVX512x14x2", 14, 32},
 }
 
-// x86Loop counts instructions in the text of command asm: from the label k to the jump back.
+// x86Loop counts instructions in the assembly of command asm, from the label k to the jump
+// back.
 func x86Loop(assembly, function string) (l loop, err error) {
 	_, body, _ := strings.Cut(assembly, "TEXT ·"+function+"(SB)")
 	_, body, _ = strings.Cut(body, "\nk:\n")
@@ -100,7 +101,7 @@ factors.
 |---|---|---|---|---|---|
 `
 
-// writePage writes the page of counts, and the same as a section of another page.
+// writePage writes the page of counts, also as a section of another page.
 func writePage(path, other string, page []byte) error {
 	text, err := os.ReadFile(other)
 	if err != nil {
@@ -120,7 +121,7 @@ func writePage(path, other string, page []byte) error {
 	return os.WriteFile(path, append([]byte(pageNote), page...), 0o666)
 }
 
-// countsPage is the page of counts: of the largest tiles in NEON, and on x86.
+// countsPage prints the page of counts for the largest tiles in NEON, and on x86.
 func countsPage(neon []loop, x86 string) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(pageTitle + pageHead)

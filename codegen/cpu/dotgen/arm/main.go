@@ -1,5 +1,5 @@
-// Command arm writes the assembly of package cpu for ARM64: what command asm writes for
-// x86, in NEON. It counts the instructions of the microkernels, too.
+// Command arm writes the assembly of package cpu for ARM64, as command asm does for x86. It
+// also counts the instructions of the microkernels.
 package main
 
 import (

@@ -10,10 +10,10 @@ import (
 //
 //	func copyStripsNEONx2(dst *float32, ds int, src *float32, sn, ss, rows, strips, lanes int)
 //
-// which copies rows, each cut into strips of some registers, from one to sn apart: the
-// registers of each row to each strip's part of dst, ds apart. Of the last register only the
-// first lanes elements are read, the rest becomes 0. It reads in the order of memory, which
-// is fastest where that is far away. Strides are in bytes.
+// which copies rows. It cuts each row into strips of some registers, sn apart, and writes the
+// registers to each strip's part of dst, ds apart. Only the first lanes elements of a strip's
+// last register are read; the rest become 0. It reads in the order of memory, which is fastest
+// if the rows are in no near cache. Strides are in bytes.
 func copyStrips(cols int) *arm64.Func {
 	w := start(fmt.Sprintf("copyStripsNEONx%d", cols), fmt.Sprintf("copies strips > 0 strips of %d registers of rows > 0 rows.", cols),
 		"dst *float32, ds int, src *float32, sn, ss, rows, strips, lanes int", nil)
@@ -41,8 +41,8 @@ func copyStrips(cols int) *arm64.Func {
 //
 //	func transposeNEON(dst *float32, ds int, src *float32, ss, rows, columns int)
 //
-// which writes the transpose of 1 to 4 rows and columns > 0 columns: a register for each
-// column, in which what lies beyond the rows repeats the last one. Strides are in bytes.
+// which writes the transpose of 1 to 4 rows and columns > 0 columns. Each column takes a
+// register; missing rows repeat the last one. Strides are in bytes.
 func transpose() *arm64.Func {
 	w := start("transposeNEON", "transposes a few rows of columns > 0 columns.", "dst *float32, ds int, src *float32, ss, rows, columns int", nil)
 	var from [lanes]arm64.Reg
@@ -63,7 +63,7 @@ func transpose() *arm64.Func {
 		for i, r := range from {
 			w.Op("ldr.q", arm64.V0+arm64.Vec(i), arm64.Post(r, registerBytes))
 		}
-		// Pairs of rows have their columns in turn, then pairs of pairs.
+		// Interleave pairs of rows, then pairs of pairs.
 		w.Op("trn1.4s", arm64.V4, arm64.V0, arm64.V1)
 		w.Op("trn2.4s", arm64.V5, arm64.V0, arm64.V1)
 		w.Op("trn1.4s", arm64.V6, arm64.V2, arm64.V3)
@@ -94,7 +94,7 @@ func transpose() *arm64.Func {
 //
 //	func widenNEON(dst *float32, src *uint16, registers int)
 //
-// which writes the numbers that BF16 stand for: each the upper half of a word.
+// which widens BF16 to float32: each is the upper half of a word.
 func widen() *arm64.Func {
 	w := start("widenNEON", "widens registers > 0 registers of 8 BF16.", "dst *float32, src *uint16, registers int", nil)
 	x, zero, low, high := arm64.V0, arm64.V1, arm64.V2, arm64.V3
@@ -126,16 +126,14 @@ func add() *arm64.Func {
 	return w.Func
 }
 
-// peakChains is enough independent chains to hide the latency of a fused multiply-add on
-// every port.
+// peakChains independent chains hide the latency of a fused multiply-add on every port.
 const peakChains = maxRows * maxCols
 
 // peak writes
 //
 //	func peakNEON(n int)
 //
-// which does nothing but n > 0 rounds of fused multiply-adds: what products are measured
-// against.
+// which only runs n > 0 rounds of fused multiply-adds. Products are measured against it.
 func peak() *arm64.Func {
 	w := start("peakNEON", fmt.Sprintf("does n > 0 rounds of %d fused multiply-adds.", peakChains), "n int", nil)
 	w.Op("movi.2d", arm64.V0, arm64.Imm(0))
@@ -158,8 +156,8 @@ const mixed = 8
 //
 //	func startNEON(n int)
 //
-// which does nothing but n > 0 rounds of instructions of three kinds that wait for little: loads,
-// additions of vectors and of integers. What it takes is what a core takes to begin so many.
+// which only runs n > 0 rounds of short instructions: loads, vector additions and integer
+// additions. It measures how fast a core starts instructions.
 func begin() *arm64.Func {
 	w := start("startNEON", fmt.Sprintf("does n > 0 rounds of %d instructions of three kinds.", 3*mixed), "n int", nil)
 	n := w.regs["n"]

@@ -8,13 +8,13 @@ import (
 )
 
 // The largest tile has maxRows rows and maxCols registers of columns. Its sums are in the
-// registers from firstSum on; those before have a column of A and a row of B.
+// registers from firstSum on. The registers before them have a column of A and a row of B.
 const (
 	maxRows, maxCols         = 8, 3
 	firstA, firstB, firstSum = arm64.V0, arm64.V2, arm64.V8
 )
 
-// unrolled is how many steps of k the main loop takes at a time: a power of two.
+// unrolled is how many steps of k a round of the main loop has, a power of two.
 const (
 	unrolledBits = 2
 	unrolled     = 1 << unrolledBits
@@ -24,13 +24,13 @@ const (
 //
 //	func dotNEONx8x3(a *float32, b *float32, brs int, c *float32, ldc, k, tiles, lanes, add int)
 //
-// which writes to tiles consecutive blocks of C, of rows x cols registers each, the product
-// of rows of A and a panel of B, or adds it if add is not 0. Strides are in bytes. A is
-// packed: tiles follow each other, and at each k a tile has 4 elements, or 8 of more than 4
-// rows. The last register of a row of C has some lanes, of B it has all.
+// which writes tiles consecutive blocks of C, each of rows x cols registers. They are the
+// product of rows of A and a panel of B, added to C if add is not 0. Strides are in bytes. A
+// is packed: tiles are consecutive, and a tile has 4 elements at each k, or 8 if it has more
+// than 4 rows. The last register of a row has lanes lanes in C, and all lanes in B.
 //
-// The k loop keeps one chain of fused multiply-adds for each output, in ascending k. The
-// elements of A are not spread over registers: the instruction takes one of a register.
+// The k loop keeps one chain of fused multiply-adds for each output, in ascending k. It does
+// not broadcast elements of A: the instruction takes an element of a register.
 func product(rows, cols int) (*arm64.Func, loop) {
 	w := start(fmt.Sprintf("dotNEONx%dx%d", rows, cols), fmt.Sprintf("computes blocks of %d rows and %d registers.", rows, cols),
 		"a *float32, b *float32, brs int, c *float32, ldc, k, tiles, lanes, add int", nil)
@@ -67,7 +67,7 @@ type productWriter struct {
 	at, temporary arm64.Reg
 }
 
-// startSums makes the sums 0, or what C holds.
+// startSums sets the sums to 0 or to the block of C.
 func (p *productWriter) startSums() {
 	p.Op("cbnz", p.regs["add"], arm64.Label("add"))
 	for i := range p.rows * p.cols {

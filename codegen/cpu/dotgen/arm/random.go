@@ -10,7 +10,7 @@ var (
 	philoxWeyl = [2]uint32{0x9E3779B9, 0xBB67AE85}
 )
 
-// philox writes random words of 4 counters: word i of their states is in a register each.
+// philox writes random words of 4 counters. Register i has word i of their states.
 type philox struct {
 	*writer
 	state          [4]arm64.Vec // consecutive registers
@@ -58,7 +58,7 @@ func random() *arm64.Func {
 	return w.Func
 }
 
-// spread fills registers with words side by side, each word in all lanes.
+// spread fills registers with consecutive words, each word in all lanes.
 func (w *writer) spread(to []arm64.Vec, from arm64.Reg, off int, at arm64.Reg) {
 	w.Op("add", at, from, arm64.Imm(off))
 	for _, v := range to {
@@ -68,14 +68,14 @@ func (w *writer) spread(to []arm64.Vec, from arm64.Reg, off int, at arm64.Reg) {
 
 // round writes one round of all counters.
 func (p *philox) round() {
-	products := [2][2]arm64.Vec{{arm64.V21, arm64.V22}, {arm64.V23, arm64.V24}} // of the words 0 and 2: of counters 0 and 1, and 2 and 3
+	products := [2][2]arm64.Vec{{arm64.V21, arm64.V22}, {arm64.V23, arm64.V24}} // words 0 and 2; counters 0 and 1, then 2 and 3
 	for i, v := range products {
 		x := p.state[2*i]
 		p.Op("umull.2d", v[0], x, p.mul[i])
 		p.Op("umull2.2d", v[1], x, p.mul[i])
 	}
 	for i, v := range products {
-		// The high halves are mixed with the word that the low ones then replace.
+		// The high halves are mixed with a word, and the low halves replace it.
 		mixed, word := p.state[2-2*i], p.state[3-2*i]
 		p.Op("uzp2.4s", mixed, v[0], v[1])
 		p.Op("eor.16b", mixed, mixed, word)

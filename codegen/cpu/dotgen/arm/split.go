@@ -2,10 +2,10 @@ package main
 
 import "github.com/arithlang/mlc/codegen/cpu/arm64"
 
-// dropped is how many bits of a float32 TF32 does not have.
+// dropped is how many bits of a float32 TF32 lacks.
 const dropped = 23 - 10
 
-// halver writes what splits registers of numbers in halves of TF32.
+// halver writes code that splits registers of numbers into halves of TF32.
 type halver struct {
 	*writer
 	one, half, kept arm64.Vec
@@ -20,7 +20,7 @@ func newHalver(w *writer) *halver {
 	return h
 }
 
-// halves splits what src points to, and moves on.
+// halves splits the register that src points to, and moves src on.
 func (h *halver) halves(high, low arm64.Vec) {
 	x := arm64.V0
 	h.Op("ldr.q", x, arm64.Post(h.regs["src"], registerBytes))
@@ -37,7 +37,7 @@ func (h *halver) halves(high, low arm64.Vec) {
 //
 //	func halveDownNEON(low, high, again, src *float32, registers int)
 //
-// which writes the low halves of whole registers of src, and twice the high ones.
+// which writes the low halves of whole registers of src once, and the high halves twice.
 func halveDown() *arm64.Func {
 	w := start("halveDownNEON", "splits registers > 0 registers of numbers.", "low, high, again, src *float32, registers int", nil)
 	h := newHalver(w)
@@ -56,8 +56,8 @@ func halveDown() *arm64.Func {
 //
 //	func halveAlongNEON(dst, src *float32, registers, low int)
 //
-// which writes three numbers for each of src: the low half at place low, 0 or 1, else the
-// high one.
+// which writes three numbers for each number of src: the low half at place low, 0 or 1, and
+// the high half at the others.
 func halveAlong() *arm64.Func {
 	w := start("halveAlongNEON", "splits registers > 0 registers of numbers, side by side.", "dst, src *float32, registers, low int", nil)
 	h := newHalver(w)

@@ -6,7 +6,7 @@ import (
 	"github.com/arithlang/mlc/codegen/cpu/arm64"
 )
 
-// registerBytes and lanes are those of a vector register.
+// registerBytes and lanes are the sizes of a vector register.
 const (
 	registerBytes = 16
 	lanes         = 4
@@ -51,7 +51,7 @@ func bytesOf(typ string) int {
 	return 8
 }
 
-// reg is a register that nothing has yet.
+// reg returns an unused register.
 func (w *writer) reg() arm64.Reg {
 	w.next++
 	if w.next > arm64.R15 {
@@ -68,7 +68,7 @@ func (w *writer) times(label arm64.Label, n arm64.Reg, body func()) {
 	w.Op("cbnz", n, label)
 }
 
-// byLanes writes code for 1, 2, 3 and 4 lanes, and jumps over what are not those of n.
+// byLanes writes code for 1, 2, 3 and 4 lanes. Only the code for n lanes runs.
 func (w *writer) byLanes(prefix string, n arm64.Reg, code func(lanes int)) {
 	label := func(s string) arm64.Label { return arm64.Label(prefix + s) }
 	w.Op("tbnz", n, arm64.Imm(2), label("Four"))
@@ -87,7 +87,7 @@ func (w *writer) byLanes(prefix string, n arm64.Reg, code func(lanes int)) {
 	w.Mark(label("End"))
 }
 
-// An access is how registers are read or written.
+// An access names the instructions that read or write registers.
 type access struct{ list, two, one, element string }
 
 var (
@@ -95,8 +95,8 @@ var (
 	store = access{"st1.4s", "str.d", "str.s", "st1.s"}
 )
 
-// row reads or writes registers side by side, of the last some lanes only, and nothing
-// beyond; the others of a register that is read become 0. Then at grows by step.
+// row reads or writes consecutive registers. It accesses n lanes of the last register and
+// nothing beyond; lanes that are not read become 0. Then it increases at by step.
 func (w *writer) row(a access, first arm64.Vec, cols, n int, at, step, temporary arm64.Reg) {
 	if n == lanes {
 		w.Op(a.list, arm64.List{First: first, N: cols}, arm64.PostIndex(at, step))
@@ -118,7 +118,7 @@ func (w *writer) row(a access, first arm64.Vec, cols, n int, at, step, temporary
 	w.Op("add", at, at, step)
 }
 
-// constant makes a register with bits in all lanes.
+// constant fills a register with bits in all lanes.
 func (w *writer) constant(v arm64.Vec, bits uint32, temporary arm64.Reg) {
 	w.Op("mov", temporary, arm64.Imm(bits))
 	w.Op("dup.4s", v, temporary)
