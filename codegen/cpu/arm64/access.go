@@ -108,8 +108,8 @@ func placesForms(name, mnemonic string, word uint32, what slot, bytes int, golan
 	}
 }
 
-// listForms read and write vectors at consecutive addresses, one after another or (names with
-// a greater number) interleaved by elements.
+// listForms read and write vectors at consecutive addresses: one after another (ld1, st1), or
+// interleaved by element (ld2 to ld4, st2 to st4).
 func listForms() []*form {
 	var all []*form
 	both := func(a arrangement, times, n int, opcode uint32) {

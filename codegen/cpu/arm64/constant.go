@@ -45,7 +45,7 @@ func byteEverywhere(a arrangement) ([]slot, uint32) {
 	return []slot{vec(a, 0), imm(0, 255, byteBits)}, a.q << 30
 }
 
-// ones returns which bytes of v are 0xFF. ok is false if v has other bytes except 0.
+// ones returns which bytes of v are 0xFF. ok is false if another byte is not 0.
 func ones(v Imm) (which uint32, ok bool) {
 	for i := range 8 {
 		switch uint64(v) >> (8 * i) & 0xFF {

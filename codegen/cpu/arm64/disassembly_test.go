@@ -90,8 +90,8 @@ func plain(text string) string {
 
 var conditionNames = strings.NewReplacer(",cs", ",hs", ",cc", ",lo", "b.cs", "b.hs", "b.cc", "b.lo")
 
-// aliases are the names by cases: the disassembler uses them for some operands of an
-// instruction, and prints the operands differently.
+// aliases are other names that the disassembler uses for some operands of an instruction. It
+// then prints the operands differently.
 var aliases = map[string]string{
 	"add": "mov", "and": "tst", "csel": "", "ins": "mov", "umov": "mov", "lsl": "lsr ubfiz ubfx",
 	"msub": "mneg", "orr": "mov", "sub": "neg",

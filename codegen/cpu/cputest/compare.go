@@ -8,9 +8,9 @@ import (
 	"github.com/arithlang/mlc/runtime/cpu"
 )
 
-// Compare compares every kernel of a text, in the format of kernel.Format, with the kernel
-// interpreter, bit for bit, on each instruction set of this machine. Without launches it takes
-// kerneltest.Launches.
+// Compare compares the kernels of a text with the kernel interpreter, bit for bit, on each
+// instruction set of this machine. The text has the format of kernel.Format. Without launches
+// it takes kerneltest.Launches.
 func Compare(t *testing.T, text string, kernels []cpu.Kernel, launches ...kernel.Scalars) {
 	t.Helper()
 	var ends []kerneltest.Backend

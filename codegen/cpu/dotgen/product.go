@@ -50,9 +50,9 @@ func (v vectors) multiply(x, y, sum reg.VecVirtual) {
 //
 // which writes tiles consecutive blocks of C, each of rows x cols registers. They are the
 // product of rows of A and a panel of B, added to C if add is not 0. Strides are in bytes;
-// next is the distance between the rows of A of two blocks. The first block prefetches what
-// the next call takes: rows that are as apart, from b + ahead on. With tail, only the first
-// lanes elements of the last register of a row of B and C exist.
+// next is the distance between the rows of A of two blocks. The first block prefetches rows
+// for the next call: they begin at b + ahead, as apart. With tail, rows of B and C have only
+// lanes elements in their last register.
 //
 // The k loop keeps one chain of fused multiply-adds, or of pairs of them, for each output, in
 // ascending k. Pointers to every fifth row reach all rows of A.
@@ -241,8 +241,8 @@ func (p *productWriter) startSums() {
 	Label("sums")
 }
 
-// prefetchNext prefetches the next block of C, which takes no time beside the k loop. C is
-// seldom in a near cache when it holds the gradients of weights.
+// prefetchNext prefetches the next block of C; the k loop hides the latency. C is seldom in a
+// near cache when it holds the gradients of weights.
 func (p *productWriter) prefetchNext() {
 	c, ldc := Load(Param("c"), GP64()), Load(Param("ldc"), GP64())
 	next := GP64()

@@ -46,7 +46,7 @@ func (m *meter) rarely(write func()) {
 	m.written = before
 }
 
-// within counts a body. becomes turns the tally of one run into the tally of all.
+// within counts a body. becomes turns the tally of one run into the tally of all runs.
 func (m *meter) within(write func(), becomes func(t cost.Tally) cost.Tally) {
 	m.flush(expr.Int(1))
 	outer := m.tally

@@ -96,7 +96,7 @@ func (f *fn) fail(format string, args ...any) {
 type parameter struct {
 	name  string    // in Go
 	slice string    // the slice that it points to, or ""
-	elem  expr.Type // type of the slice or value
+	elem  expr.Type // element type of the slice, or type of the value
 	slot  int       // where the value goes
 }
 

@@ -17,8 +17,8 @@ const (
 //
 // Max and Min have one result in any order, so their vectors go to the partials immediately.
 // The vectors of a sum wait until there is a batch of four. The batch is transposed in each
-// 128 bits: place j then has the partials of vector j. Each transposed vector has one element
-// for each of its partials. The next batch goes to the next register of partials.
+// 128 bits: place j then has the partials of vector j. Each transposed vector adds one element
+// to every partial of a register. The next batch goes to the next register of partials.
 type folding struct {
 	reduce      *kernel.Reduce
 	first, regs int

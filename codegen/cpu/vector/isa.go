@@ -12,7 +12,7 @@ type isa struct {
 
 	random randomness
 
-	own, common table // instructions: own takes precedence
+	own, common table // instructions; own takes precedence over common
 }
 
 // InstructionSets returns the suffixes of a vector kernel's functions.

@@ -191,7 +191,7 @@ func (l *loop) dynamic() {
 		f.m.againWhole(group, again)
 	})
 	f.m.mark(tail)
-	rest := make([]string, l.group) // labels after i vectors
+	rest := make([]string, l.group) // labels of the code after i vectors
 	for i := range rest {
 		if rest[i] = end; i > 0 && len(l.sums) > 0 {
 			rest[i] = f.label("rest")

@@ -32,7 +32,7 @@ func Emulator() (path string, ok bool) {
 func ForARM64() []string { return append(os.Environ(), "GOOS=linux", "GOARCH=arm64", "CGO_ENABLED=0") }
 
 // Native builds the main package in a folder, which ends in cputest.Serve. It starts it on
-// those of the instruction sets, as cpu.ParseISA takes them, that this machine has.
+// each of the sets that this machine has. sets are names that cpu.ParseISA takes.
 func Native(t testing.TB, dir string, sets ...string) []kerneltest.Backend {
 	t.Helper()
 	program := build(t, dir, nil)

@@ -56,8 +56,8 @@ func halveDown() *arm64.Func {
 //
 //	func halveAlongNEON(dst, src *float32, registers, low int)
 //
-// which writes three numbers for each number of src: the low half at place low, 0 or 1, and
-// the high half at the others.
+// which writes three numbers for each number of src. Place low, 0 or 1, has the low half, the
+// other places have the high half.
 func halveAlong() *arm64.Func {
 	w := start("halveAlongNEON", "splits registers > 0 registers of numbers, side by side.", "dst, src *float32, registers, low int", nil)
 	h := newHalver(w)
