@@ -8,35 +8,35 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// A group is launch lists that run together, on the memory of one worker: one launch list, or
-// replicas of each other.
+// A group is launch lists that run together in one worker's memory: one list, or replicas of one
+// or several forms.
 type group struct {
 	lists   []*launchList
 	mem     *memory
-	sum     bool                    // of a Sum: clear Grads and Uses before
-	chunk   int                     // of a Sum: the place of the first one's gradients
+	sum     bool                    // of a Sum: clear Grads and Uses first
+	chunk   int                     // of a Sum: the place of the first list's gradients
 	strides [device.NumSpaces]int64 // bytes from one replica to the next
-	in      int                     // words of the first stage before those of the first launch list
-	eachIn  int                     // and from one launch list to the next
-	out     []int                   // words of the second stage before those of each launch list
-	eachOut int                     // and from one to the next; 0: they are not equally far apart
-	tables  []table                 // in the first stage, behind the launch lists
+	in      int                     // first word of the first launch list in the first stage
+	eachIn  int                     // words from one launch list to the next
+	out     []int                   // first word of each launch list in the second stage
+	eachOut int                     // words from one list to the next; 0: they differ
+	tables  []table                 // in the first stage, after the launch lists
 
 	form  []int  // of each list
-	items []item // what the forms have; none: there is one form
+	items []item // ops of several forms; empty: there is one form
 }
 
-// A command is a launch of which everything is known, or a product in its place.
+// A command is a launch with all its parameters, or a product instead.
 type command struct {
 	k       *kernel
 	grid    [3]int
 	shared  int
-	lo, hi  int // its parameters within the command list
-	product int // which of the list's products it is, counted from 1; 0: none
+	lo, hi  int // of its parameters within the command list's args
+	product int // the product's number in the list, from 1; 0: it is a launch
 }
 
-// A commandList is what is handed over to the device in one go: a copy of the first
-// stage, commands, and meetings of the ranks between them, a copy back of the second.
+// A commandList is one submission to the device: a copy of the first stage, commands, meetings of
+// the ranks between commands, and a copy of the second stage back.
 type commandList struct {
 	commands []command
 	args     []byte
@@ -73,10 +73,10 @@ func (s *commandList) u32(words ...uint32) {
 	}
 }
 
-// u64 appends at a multiple of 8, at which every command begins.
+// u64 appends at a multiple of 8. Every command begins at one.
 func (s *commandList) u64(x uint64) { s.args = abi.AppendU64(s.args, x) }
 
-// end adds the command whose parameters are those since lo.
+// end adds a command whose parameters begin at lo.
 func (s *commandList) end(k *kernel, lo int, grid [3]int, shared int) {
 	s.commands = append(s.commands, command{k: k, grid: grid, shared: shared, lo: lo, hi: len(s.args)})
 	for len(s.args)%8 != 0 {
@@ -84,7 +84,7 @@ func (s *commandList) end(k *kernel, lo int, grid [3]int, shared int) {
 	}
 }
 
-// layOut gives every launch list its place in the stages and finds room for what groups need.
+// layOut places every launch list in the stages and makes room for stages and scratch.
 func (m *Machine) layOut() error {
 	in, out, scratch := 0, 0, int64(0)
 	for i := range m.pending {
@@ -144,11 +144,11 @@ func (m *Machine) allow(k *kernel, shared int) error {
 
 const (
 	maxBlocks  = 1<<31 - 1
-	scratchPer = 4 // blocks of a multiprocessor that get scratch memory
+	scratchPer = 4 // blocks per multiprocessor that get scratch memory
 )
 
-// A shape is how a kernel is launched: its scratch is shared memory if that is not 0,
-// and scratch memory otherwise.
+// A shape is how a kernel is launched. Its scratch is shared memory if shared is not 0, and
+// scratch memory otherwise.
 type shape struct {
 	blocks, shared int
 	scratch        int64
@@ -170,7 +170,7 @@ func (m *Machine) shape(o *op, replicas int) shape {
 func (m *Machine) emit(g *group) {
 	clears := g.sum
 	for x := range g.ops {
-		if clears && (x.kind != putOp || x.refs[0].Space != device.Ints) { // other clears may follow tokens
+		if clears && (x.kind != putOp || x.refs[0].Space != device.Ints) { // after the tokens, this clear can join others
 			m.clearSums(g)
 			clears = false
 		}
@@ -203,7 +203,7 @@ func (m *Machine) emit(g *group) {
 	}
 }
 
-// clearSums clears what the launch lists of a group add to.
+// clearSums clears the Grads and Uses of a group, to which its launches add.
 func (m *Machine) clearSums(g *group) {
 	all := run{0, len(g.lists)}
 	m.clear(g, all, device.Ref{Space: device.Grads}, quad*quads(m.params))
@@ -212,7 +212,7 @@ func (m *Machine) clearSums(g *group) {
 	}
 }
 
-// moveOp appends what clears, adds or copies for replicas side by side.
+// moveOp appends the kernel that clears, adds, rounds or copies for a run of replicas.
 func (m *Machine) moveOp(g *group, x *item, r run) {
 	at, step := m.address(g, x.refs[0], r.first)
 	switch x.kind {
@@ -232,7 +232,8 @@ func (m *Machine) moveOp(g *group, x *item, r run) {
 	}
 }
 
-// words64 is the bytes from one replica's words in a stage to the next one's.
+// words64 returns the bytes between the words of consecutive replicas in a stage, 0 for a single
+// replica.
 func (g *group) words64(words int) int64 {
 	if len(g.lists) == 1 {
 		return 0
@@ -240,7 +241,7 @@ func (g *group) words64(words int) int64 {
 	return int64(words) * wordBytes
 }
 
-// address is where a reference of a replica is, and the bytes to the next replica.
+// address returns the address of a replica's reference, and the bytes to the next replica's.
 func (m *Machine) address(g *group, r device.Ref, replica int) (Ptr, int64) {
 	mem, first := g.mem, int64(replica)*g.strides[r.Space]
 	switch {
@@ -256,13 +257,13 @@ func (m *Machine) address(g *group, r device.Ref, replica int) (Ptr, int64) {
 	return mem.spaces[r.Space].at + Ptr(first+int64(r.Off*each)), g.strides[r.Space]
 }
 
-// spread is the number of blocks for so many elements of the Machine's own kernels.
+// spread returns the number of blocks of the Machine's own kernels for n elements.
 func (m *Machine) spread(n int) int {
-	const perSM = 8 // as many as are resident
+	const perSM = 8 // the resident blocks
 	return max(1, min((n+moveThreads-1)/moveThreads, perSM*m.info.SMs))
 }
 
-// move copies or adds n words.
+// move appends a kernel that adds or rounds n words.
 func (m *Machine) move(k *kernel, dst Ptr, dstStep int64, src Ptr, srcStep int64, n, replicas int) {
 	s, lo := &m.list, len(m.list.args)
 	for _, x := range [...]uint64{uint64(dst), uint64(dstStep), uint64(src), uint64(srcStep)} {
@@ -272,7 +273,7 @@ func (m *Machine) move(k *kernel, dst Ptr, dstStep int64, src Ptr, srcStep int64
 	s.end(k, lo, [3]int{m.spread(n), replicas, 1}, 0)
 }
 
-// settle appends the kernel that writes the step's scalars of the update.
+// settle appends the kernel that writes the update's step scalars.
 func (m *Machine) settle(g *group, x *item) {
 	s, lo := &m.list, len(m.list.args)
 	squares, _ := m.address(g, x.refs[0], 0)
@@ -283,7 +284,7 @@ func (m *Machine) settle(g *group, x *item) {
 	s.end(m.moves.settle, lo, [3]int{1, 1, 1}, 0)
 }
 
-// sum makes the gradients at a reference the sum of those of so many places from there on.
+// sum appends the kernel that adds up places of gradients from r on in the first of them.
 func (m *Machine) sum(g *group, r device.Ref, places int) {
 	at, _ := m.address(g, r, 0)
 	s, lo := &m.list, len(m.list.args)
@@ -294,7 +295,7 @@ func (m *Machine) sum(g *group, r device.Ref, places int) {
 	s.end(m.moves.sum, lo, [3]int{m.spread(n), 1, 1}, 0)
 }
 
-// launch appends a launch of the model's kernels.
+// launch appends a launch of a model's kernel.
 func (m *Machine) launch(g *group, x *item) {
 	s, lo := &m.list, len(m.list.args)
 	k, replicas := m.kernels[x.kernel], g.count(x.forms)
@@ -321,7 +322,7 @@ func (m *Machine) launch(g *group, x *item) {
 	s.end(k, lo, [3]int{l.blocks, replicas, x.sets}, l.shared)
 }
 
-// further is how many examples a replica is further than the one before.
+// further returns the difference of example numbers between consecutive replicas.
 func (g *group) further() uint32 {
 	if len(g.lists) == 1 {
 		return 0

@@ -2,10 +2,10 @@ package cuda
 
 import "time"
 
-// Ptr is an address in the memory of a device. It is no pointer of this process.
+// Ptr is an address in the memory of a device, not a pointer of this process.
 type Ptr uint64
 
-// Info says what a device is.
+// Info describes a device.
 type Info struct {
 	Name         string
 	Major, Minor int   // compute capability: 8, 0 for sm_80
@@ -13,69 +13,66 @@ type Info struct {
 	SMs          int   // streaming multiprocessors
 	Memory       int64 // bytes
 	Shared       int   // bytes of shared memory that any block may take
-	SharedOptIn  int   // bytes that a block may take after AllowShared
+	SharedOptIn  int   // bytes of shared memory that a block may take after AllowShared
 
-	// What reports and bounds are made from; 0 where the driver does not tell.
+	// For reports and bounds; 0 if the driver does not tell.
 	Clock       int // kHz at most, of the multiprocessors
 	MemoryClock int // kHz at most
 	BusWidth    int // bits between memory and the device
 	L2          int // bytes
-	SMShared    int // bytes of shared memory of a multiprocessor
-	SMRegisters int // of 32 bits, of a multiprocessor
-	SMThreads   int // that a multiprocessor holds at once
-	SMBlocks    int // that a multiprocessor holds at once
-	Place       int // on the machine: number of the PCI device, bus and domain, and 1
+	SMShared    int // bytes of shared memory per multiprocessor
+	SMRegisters int // 32-bit registers per multiprocessor
+	SMThreads   int // resident threads per multiprocessor
+	SMBlocks    int // resident blocks per multiprocessor
+	Place       int // number of the PCI device, bus and domain, plus 1
 }
 
-// A Driver is one device and one stream of work on it. What ToDevice, ToHost,
-// Copy, Zero and the launches of functions and graphs ask for happens in the
-// order of the calls, some time after each call has returned; only Synchronize,
-// and copies of pageable memory, wait. What goes wrong meanwhile is the error of
-// a later call. After a failed launch the device is lost: every further call
-// gives the error again (see Error.Lost).
+// A Driver is one device and one stream of work on it. ToDevice, ToHost, Copy, Zero and the
+// launches of functions and graphs queue their work, which runs in the order of the calls.
+// Synchronize waits for it; copies of pageable memory wait, too. If queued work fails, a later
+// call returns the error. After a failed launch the device is lost: every further call returns the
+// error again (see Error.Lost).
 //
-// Sizes are bytes. Errors of the device are *Error or *MemoryError. One goroutine
-// at a time may use a Driver and what came from it, from whatever thread.
+// Sizes are in bytes. Errors of the device are *Error or *MemoryError. Only one goroutine at a
+// time may use a Driver and the objects that it made, on any thread.
 type Driver interface {
 	Info() Info
 
-	// Alloc reserves memory, of any content, aligned to 256 bytes. When there is
-	// too little the error is a *MemoryError.
+	// Alloc reserves memory with undefined content, aligned to 256 bytes. The error is a
+	// *MemoryError if there is too little memory.
 	Alloc(bytes int64) (Ptr, error)
-	// Free waits for the device if need be. Freeing 0 does nothing.
+	// Free waits for the device if necessary. Freeing 0 does nothing.
 	Free(Ptr) error
-	// MemInfo gives the memory of the device, other programs' use included.
+	// MemInfo returns the device's memory. Memory of other programs is not free.
 	MemInfo() (free, total int64, err error)
 
-	// AllocHost reserves pinned host memory, which the device copies without help
-	// from the processor. It is not the garbage collector's: FreeHost or Close
-	// ends it, and then no slice of it may be used.
+	// AllocHost reserves pinned host memory, which the device copies without help from the
+	// processor. The garbage collector does not manage it: FreeHost or Close frees it, and its
+	// slices may not be used afterwards.
 	AllocHost(bytes int) ([]byte, error)
 	FreeHost([]byte) error
 
-	// ToDevice copies to the device, ToHost from it. With pinned memory (any part
-	// of what AllocHost gave) the copy is only queued: leave the memory alone until
-	// Synchronize. With other memory the call waits until the copy is done.
+	// ToDevice copies to the device, ToHost from it. A copy of pinned memory (any part of an
+	// AllocHost slice) is only queued: leave the memory alone until Synchronize. A copy of other
+	// memory has ended when the call returns.
 	ToDevice(dst Ptr, src []byte) error
 	ToHost(dst []byte, src Ptr) error
-	// Copy copies within the device; the two ranges do not overlap.
+	// Copy copies within the device. The ranges may not overlap.
 	Copy(dst, src Ptr, bytes int64) error
 	Zero(dst Ptr, bytes int64) error
 
-	// Synchronize waits for everything that was asked for.
+	// Synchronize waits for all queued work.
 	Synchronize() error
 
-	// Load compiles PTX for the device. If it cannot, Error.Log holds what the
-	// compiler said.
+	// Load compiles PTX for the device. On failure Error.Log holds the compiler's output.
 	Load(ptx string) (Module, error)
 
-	// Capture calls record and puts what it queues into a graph instead of running
-	// it. In record only launches of functions, Copy, Zero and copies of pinned
-	// memory are possible. If record fails there is no graph, and nothing has run.
+	// Capture calls record and puts the work that record queues into a graph instead of running
+	// it. record may only launch functions, Copy, Zero and copy pinned memory. If record fails,
+	// there is no graph, and nothing has run.
 	Capture(record func() error) (Graph, error)
 
-	// NewEvent makes an event. Neither that nor anything that is done with events is
-	// possible while Capture records.
+	// NewEvent makes an event. While Capture records, events can neither be made nor used.
 	NewEvent() (Event, error)
 
 	// Close frees everything that came from the driver. No other call may follow.
@@ -92,47 +89,45 @@ type Module interface {
 
 // A Function is an entry of a module: a kernel.
 type Function interface {
-	// Attributes says what the compiled function needs.
+	// Attributes returns the resources that the compiled function needs.
 	Attributes() (Attributes, error)
-	// AllowShared lets launches take up to so many bytes of dynamic shared memory.
-	// Without it they may take Info.Shared less Attributes.Shared; with it up to
-	// Info.SharedOptIn less Attributes.Shared.
+	// AllowShared lets launches take that many bytes of dynamic shared memory. The default limit
+	// is Info.Shared less Attributes.Shared, and the highest is Info.SharedOptIn less
+	// Attributes.Shared.
 	AllowShared(bytes int) error
-	// Launch queues the function for a grid of blocks: grid and block are x, y, z;
-	// shared is the bytes of dynamic shared memory of a block; args are the
-	// parameters, little-endian and each at a multiple of its size, as the PTX
-	// declares them. args is copied: the caller may change it at once.
+	// Launch queues the function for a grid of blocks. grid and block are x, y, z. shared is the
+	// bytes of dynamic shared memory of a block. args are the parameters as the PTX declares them,
+	// little-endian and each aligned to its size. args is copied: the caller may change it at
+	// once.
 	Launch(grid, block [3]int, shared int, args []byte) error
 }
 
 // Attributes of a compiled function.
 type Attributes struct {
-	Registers  int // a thread
-	Local      int // bytes of local memory a thread: spilled registers and local arrays
-	Shared     int // bytes of static shared memory a block
-	MaxThreads int // of a block
+	Registers  int // per thread
+	Local      int // bytes of local memory per thread: spilled registers and local arrays
+	Shared     int // bytes of static shared memory per block
+	MaxThreads int // threads per block
 }
 
-// A Graph is a recorded stretch of work. A launch of it queues all of it, with
-// the arguments as they were recorded; copies read and write the pinned memory
-// as it is then.
+// A Graph is recorded work. Its launch queues all of the work with the recorded arguments. Copies
+// use the current content of pinned memory.
 type Graph interface {
 	Launch() error
-	// Close frees the graph once what was launched has ended.
+	// Close frees the graph when its launches have ended.
 	Close() error
 }
 
-// An Event marks a place in a device's work, where the device's clock is read.
+// An Event marks a place in a device's work and reads the device's clock there.
 type Event interface {
-	// Record puts the mark behind everything that was asked for; a mark before is
-	// forgotten.
+	// Record puts the mark after all work queued so far, and forgets an earlier mark.
 	Record() error
-	// Wait waits until the mark is passed, whatever is asked for behind it. The event
-	// was recorded.
+	// Wait waits until the device passes the mark. It does not wait for later work. The event must
+	// be recorded.
 	Wait() error
-	// Since waits until both marks are passed and is the time from start to this one,
-	// by the device's clock. Both events are of one Driver and were recorded.
+	// Since waits until the device passes both marks, and returns the device's time from start to
+	// this mark. Both events must be recorded and of one Driver.
 	Since(start Event) (time.Duration, error)
-	// Close ends the event; its mark may still be ahead.
+	// Close ends the event, even before the device passes its mark.
 	Close() error
 }

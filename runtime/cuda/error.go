@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Code is a result of the driver, a CUresult.
+// Code is a CUresult of the driver.
 type Code int32
 
-// The codes that callers tell apart.
+// The codes that callers distinguish.
 const (
 	OutOfMemory           Code = 2
 	NoDevice              Code = 100
@@ -27,19 +27,19 @@ const (
 	CaptureUnsupported    Code = 900
 )
 
-// ErrUnavailable is in every error that means: this machine or this build of the
-// program has no GPU to offer, as opposed to one that does not work.
+// ErrUnavailable is in every error that means: this machine, or this build of the program, has no
+// GPU. Failures of a GPU are other errors.
 var ErrUnavailable = errors.New("no usable NVIDIA GPU")
 
-// An Error is what the driver refused, or what failed on the device.
+// An Error is a call that the driver refused, or a failure on the device.
 type Error struct {
 	Code  Code
 	Name  string // of the code: CUDA_ERROR_ILLEGAL_ADDRESS
-	Text  string // the driver's explanation of it, if it has one
-	Doing string // what was being done: "launch kernel k3"
-	Log   string // what the compiler of PTX said, if it was asked
-	Help  string // what to do about it, if that is known
-	Err   error  // a cause that is known better, as the simulator's reports are
+	Text  string // the driver's explanation, if any
+	Doing string // the action: "launch kernel k3"
+	Log   string // the output of the PTX compiler, if it ran
+	Help  string // a remedy, if one is known
+	Err   error  // a more precise cause, such as a report of the simulator
 }
 
 func (e *Error) Error() string {
@@ -64,19 +64,19 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Lost says that the device can do nothing more for this process: what it was
-// running has failed, perhaps in an earlier call.
+// Lost reports whether the device can do no more work for this process: its work has failed,
+// perhaps in an earlier call.
 func (e *Error) Lost() bool { return slices.Contains(fatal, e.Code) }
 
-// fatal are the codes after which a context is of no use: errors of memory and
-// links that could not be corrected, and those of code that was running.
+// fatal lists the codes that make a context unusable: errors of running code, and uncorrectable
+// errors of memory and links.
 var fatal = []Code{214, 220, IllegalAddress, LaunchTimeout, 710, 714, IllegalInstruction, MisalignedAddress, 717, 718, LaunchFailed}
 
-// A MemoryError says that there is too little memory.
+// A MemoryError reports a lack of memory.
 type MemoryError struct {
 	Asked       int64
-	Free, Total int64  // of the device at that moment; 0 if it was pinned memory that was asked for
-	Err         *Error // what the driver said
+	Free, Total int64  // of the device at that moment; 0 if pinned memory was asked for
+	Err         *Error // the driver's error
 }
 
 func (e *MemoryError) Error() string {
@@ -93,7 +93,7 @@ func (e *MemoryError) Unwrap() error {
 	return e.Err
 }
 
-// Bytes prints a number of bytes for people.
+// Bytes formats a number of bytes for people.
 func Bytes(n int64) string {
 	switch {
 	case n >= 1<<30:

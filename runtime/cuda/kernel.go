@@ -1,13 +1,11 @@
-// Package cuda runs a model's plan on an NVIDIA GPU. A Machine takes the launches
-// that a plan makes, and packs them for a Driver: package libcuda is the real one,
-// package simulated interprets the same PTX on the processor. The module comes from
-// codegen/ptx, by way of the generated program; package world is what uses a
+// Package cuda runs a model's plan on an NVIDIA GPU. A Machine packs the plan's launches for a
+// Driver: package libcuda is the real one, and package simulated interprets the same PTX on the
+// processor. The PTX comes from codegen/ptx through the generated program. Package world uses a
 // Machine.
 //
-// Work is recorded first and handed over when a result is needed. So pieces of a
-// batch become replicas of one launch, also where they differ in how many rows they have
-// and in some of what they do, and a stretch of work that was handed over before is
-// replayed as a graph.
+// Work is recorded first and submitted when a result is needed. So the pieces of a batch become
+// replicas of one launch, even if they differ in their numbers of rows and in some ops. Repeated
+// work is replayed as a graph.
 package cuda
 
 import (
@@ -18,31 +16,31 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// A Kernel is one entry of a model's kernel table on the GPU.
+// A Kernel is an entry of a model's kernel table on the GPU.
 //
-// Its parameters are those of an abi.Signature.
+// Its parameters follow an abi.Signature.
 type Kernel struct {
 	Name    string                  // of the entry in the module
 	Threads int                     // of a block
-	Scalars []string                // of a launch, by their names in package abi, in the order of the parameters
+	Scalars []string                // of a launch, by their names in package abi, in parameter order
 	Shapes  bool                    // takes the address of its replicas' shapes
 	Step    bool                    // takes the address of the step's scalars
-	Sets    int                     // of buffers that a launch has at most, 0: 1
-	Blocks  func(e *device.Env) int // worth launching for one replica; 0: there is nothing to do
-	Scratch func(e *device.Env) int // bytes of tiles that a block needs; nil: it takes no scratch parameter
+	Sets    int                     // most sets of buffers of a launch, 0: 1
+	Blocks  func(e *device.Env) int // most useful blocks of one replica; 0: nothing to do
+	Scratch func(e *device.Env) int // bytes of tiles per block; nil: no scratch parameter
 	Tensor  bool                    // multiplies 16-bit or split factors on tensor cores
-	Gemm    *Gemm                   // nil: it is no product alone
+	Gemm    *Gemm                   // nil: it is not a plain product
 }
 
-// A Program is a model's GPU code: the text of its module, and its kernels by the
-// plan's kernel number.
+// A Program is a model's GPU code: the text of its module, and its kernels by the plan's kernel
+// number.
 type Program struct {
 	PTX       string
 	Kernels   []Kernel
-	Schedules string // how the kernels are spread over a GPU: "generic, mma, product"
+	Schedules string // how the kernels use a GPU: "generic, mma, product"
 }
 
-// signature is what the entry takes besides its buffers.
+// signature returns the entry's parameters other than its buffers.
 func (k *Kernel) signature() (abi.Signature, error) {
 	s, err := abi.Sign(k.Scalars, k.Shapes, k.Step, k.Scratch != nil)
 	if err != nil {
@@ -52,9 +50,9 @@ func (k *Kernel) signature() (abi.Signature, error) {
 	return s, nil
 }
 
-// Envs reads the scalars of a launch's replicas back from its parameters, as a Driver gets
-// them; all other fields are 0. Without shapes there is one, that of the first. Memory is
-// what the device has at an address.
+// Envs reads the scalars of a launch's replicas from its parameters, as a Driver gets them. All
+// other fields are 0. Without shapes it returns the first replica's only. memory returns the
+// device's bytes at an address.
 func (k *Kernel) Envs(args []byte, replicas int, memory func(at Ptr, bytes int) []byte) ([]device.Env, error) {
 	s, err := k.signature()
 	if err != nil {
@@ -84,13 +82,13 @@ func (k *Kernel) Envs(args []byte, replicas int, memory func(at Ptr, bytes int) 
 	return all, nil
 }
 
-// shapeOf is the shape of a replica that is alone.
+// shapeOf returns the shape of a replica that runs alone.
 func shapeOf(e *device.Env) abi.Shape {
 	launched := e.Launched()
 	return abi.NewShape(0, func(s abi.Scalar) uint32 { return scalarBits[s.Name](&launched) })
 }
 
-// scalarBits read scalars, by their names.
+// scalarBits has a function for each scalar's name that reads the scalar.
 var scalarBits = func() map[string]func(e *device.Env) uint32 {
 	all := map[string]func(e *device.Env) uint32{}
 	for _, s := range abi.Scalars() {
@@ -99,10 +97,10 @@ var scalarBits = func() map[string]func(e *device.Env) uint32 {
 	return all
 }()
 
-// A stepBlock is the scalars that do not differ between the launches of a step.
+// A stepBlock is the scalars that all launches of a step share.
 type stepBlock [abi.StepWords]uint32
 
-// stepBits read them.
+// stepBits has a function for each word of a stepBlock that reads it.
 var stepBits = func() (all [abi.StepWords]func(e *device.Env) uint32) {
 	for _, s := range abi.Scalars() {
 		if i := abi.StepWord(s.Name); i >= 0 {

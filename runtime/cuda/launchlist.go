@@ -8,20 +8,20 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// A launchList is work of one worker, recorded by reference: it names spaces rather than
-// addresses, so that it can run on the memory of any replica.
+// A launchList is recorded work of one worker. It names spaces instead of addresses, so that it
+// can run in the memory of any replica.
 type launchList struct {
 	ops      []op
 	refs     []device.Ref // arguments of the ops
-	words    []uint32     // per-launch scalars of the ops
-	examples []int        // which words are an example
-	shapes   []abi.Shape  // of the launches, each that is not as the one before once
-	sizes    [][3]int     // of the ops that are products: M, N and K
-	in       []uint32     // goes to the device before the work starts
-	blocks   []int        // where the step's scalars are within in
-	out      int          // words that come back when it has ended
+	words    []uint32     // scalars of the ops, per launch
+	examples []int        // positions in words of example numbers
+	shapes   []abi.Shape  // of the launches; consecutive equal ones once
+	sizes    [][3]int     // M, N and K of the ops that are products
+	in       []uint32     // words copied to the device before the work
+	blocks   []int        // offsets of step scalars within in
+	out      int          // words copied from the device after the work
 	results  []result
-	work     int // elements that it needs
+	work     int // elements of Work needed
 	ints     int
 }
 
@@ -32,36 +32,35 @@ const (
 	launchOp opKind = iota
 	clearOp         // n elements
 	addOp           // n elements to others
-	sumOp           // places of gradients, at of them, in the first
-	totalOp         // all ranks' gradients of at chunks, in the first place
+	sumOp           // adds up at places of gradients in the first place
+	totalOp         // adds up all ranks' gradients of at chunks in the first place
 	putOp           // n words of in, from at on
 	getOp           // n words to out, from at on
 	roundOp         // n parameters
-	settleOp        // with the step's scalars within in, from at on
+	settleOp        // with step scalars within in, from at on
 )
 
-// An op is one piece of recorded work. Its references and scalars are the next of
-// the launch list.
+// An op is one piece of recorded work. It takes the next references and words of the launch list.
 type op struct {
 	kind    opKind
 	kernel  int
-	blocks  int // of a launch, for one replica and set of buffers
-	sets    int // of buffers of a launch, one behind the other in its references
+	blocks  int // of a launch, per replica and set of buffers
+	sets    int // sets of buffers of a launch, consecutive in its references
 	scratch int // bytes a block
-	refs    int // number of them
+	refs    int // number of references
 	words   int
-	shape   int // of a launch, its number among the list's, from 1; 0: it takes none
-	size    int // of a product, its number among the list's, from 1; 0: it is none
-	n, at   int // launch: at is where its step's scalars are within in, or nowhere, settled
+	shape   int // of a launch, its shape's number in the list, from 1; 0: it takes no shape
+	size    int // of a product, its size's number in the list, from 1; 0: it is no product
+	n, at   int // of a launch, at is the offset of its step scalars within in, or nowhere, or settled
 }
 
-// Where the step's scalars of an op are that is in no list.
+// Values of op.at without step scalars in the list.
 const (
-	nowhere = -1 // it takes none
-	settled = -2 // in the memory that Settle writes
+	nowhere = -1 // the op takes no step scalars
+	settled = -2 // they are in the memory that Settle writes
 )
 
-// A result is where words of out go on the host.
+// A result is host memory that receives words of out.
 type result struct {
 	at     int
 	ints   []int32
@@ -70,12 +69,11 @@ type result struct {
 
 func (r *result) len() int { return len(r.ints) + len(r.floats) }
 
-// blockAlign is the multiple of words at which the step's scalars begin, so that
-// they can be loaded as vectors.
+// blockAlign is the alignment of step scalars in words, so that vector loads can read them.
 const blockAlign = 8
 
 func (t *launchList) reset() {
-	clear(t.results) // it should not keep their slices alive
+	clear(t.results) // so that their slices can be freed
 	*t = launchList{ops: t.ops[:0], refs: t.refs[:0], words: t.words[:0], examples: t.examples[:0], shapes: t.shapes[:0], sizes: t.sizes[:0], in: t.in[:0],
 		blocks: t.blocks[:0], results: t.results[:0]}
 }
@@ -114,8 +112,8 @@ func (t *launchList) launch(number int, k *kernel, e *device.Env, args []device.
 	t.ops = append(t.ops, o)
 }
 
-// join records a launch that the last one may take along, which has its kernel and its
-// scalars.
+// join records a launch with the kernel and the scalars of the last op. The last op takes it along
+// as one more set of buffers, up to Sets.
 func (t *launchList) join(number int, k *kernel, e *device.Env, args []device.Ref) {
 	if k.Blocks(e) <= 0 {
 		return
@@ -133,7 +131,7 @@ func (t *launchList) join(number int, k *kernel, e *device.Env, args []device.Re
 	t.refs = append(t.refs, args...)
 }
 
-// shape is the number of the shape of launches with e.
+// shape returns the number of the shape of launches with e.
 func (t *launchList) shape(e *device.Env) int {
 	now := shapeOf(e)
 	if last := len(t.shapes) - 1; last < 0 || t.shapes[last] != now {
@@ -142,8 +140,7 @@ func (t *launchList) shape(e *device.Env) int {
 	return len(t.shapes)
 }
 
-// step returns where the step's scalars are within in: they are there once as long
-// as they do not change.
+// step returns the offset of step scalars within in. Unchanged scalars are there only once.
 func (t *launchList) step(now stepBlock) int {
 	if last := len(t.blocks) - 1; last >= 0 {
 		if at := t.blocks[last]; stepBlock(t.in[at:]) == now {
@@ -163,7 +160,7 @@ func (t *launchList) align() {
 	}
 }
 
-// settle records what Machine.Settle is asked for.
+// settle records a call of Machine.Settle.
 func (t *launchList) settle(e *device.Env, squares device.Ref, limit float64, after bool) {
 	t.align()
 	block, at := newStepBlock(e), len(t.in)
@@ -188,8 +185,8 @@ func (t *launchList) move(kind opKind, r device.Ref, n, at int) {
 	t.ops = append(t.ops, op{kind: kind, refs: 1, n: n, at: at})
 }
 
-// put records that words, which are appended to in next, go to the device. Tokens that
-// lie behind the last ones go with them: nothing is between aligned tensors of Ints.
+// put records a copy of n words to the device; the caller appends the words to in. Tokens right
+// after the last ones join their copy: only padding lies between aligned tensors of Ints.
 func (t *launchList) put(r device.Ref, n int) {
 	if last, at := len(t.ops)-1, len(t.refs)-1; last >= 0 && t.ops[last].kind == putOp {
 		o, before := &t.ops[last], t.refs[at]
@@ -205,7 +202,7 @@ func (t *launchList) put(r device.Ref, n int) {
 	t.move(putOp, r, n, len(t.in))
 }
 
-// moves records what takes n elements from one place to another.
+// moves records an op that takes n elements from one reference to another.
 func (t *launchList) moves(kind opKind, to, from device.Ref, n int) {
 	if n == 0 {
 		return
@@ -221,8 +218,8 @@ func (t *launchList) get(r device.Ref, to result) {
 	t.out += to.len()
 }
 
-// replica says whether t is the same work as first but for its data, with examples
-// that are so many further.
+// replica reports whether t is the same work as first on other data, with example numbers that are
+// larger by further.
 func (t *launchList) replica(first *launchList, further uint32) bool {
 	if !slices.Equal(t.ops, first.ops) || !slices.Equal(t.refs, first.refs) || !slices.Equal(t.examples, first.examples) ||
 		!slices.Equal(t.blocks, first.blocks) || len(t.shapes) != len(first.shapes) || len(t.in) != len(first.in) || len(t.words) != len(first.words) {
@@ -247,7 +244,7 @@ func (t *launchList) replica(first *launchList, further uint32) bool {
 	return true
 }
 
-// further is how many examples t is further than first, if they are replicas.
+// further returns the difference of example numbers between t and first, if they are replicas.
 func (t *launchList) further(first *launchList) uint32 {
 	if len(t.examples) == 0 || len(first.examples) == 0 {
 		return 0

@@ -13,16 +13,17 @@ import (
 // Options of a Machine.
 type Options struct {
 	About device.About
-	// Blocking waits after every launch, so that an error names its kernel. It is
-	// what CUDA_LAUNCH_BLOCKING asks for.
+	// Blocking waits after every launch, so that an error names its kernel. CUDA_LAUNCH_BLOCKING=1
+	// sets it.
 	Blocking bool
-	// Multiplier computes products, until Machine.Multiply says otherwise; nil: kernels do.
+	// Multiplier computes products until Machine.Multiply changes this; nil: kernels do.
 	Multiplier Multiplier
-	// Ranks are the processes that train together: a Sum is that of all. nil: this one alone.
+	// Ranks are the processes that train together. A Sum adds up the gradients of all. nil: this
+	// process alone.
 	Ranks Collective
 }
 
-// A Machine is a GPU as a device.Machine.
+// A Machine implements device.Machine on a GPU.
 type Machine struct {
 	dev     *Device
 	info    Info
@@ -31,12 +32,12 @@ type Machine struct {
 	moves   moves     // the Machine's own
 	params  int
 	uses    int
-	rounds  bool // parameters are kept rounded, too
+	rounds  bool // parameters are also kept rounded
 
 	common   memory // the spaces that are Shared
-	sums     memory // of Root; its Grads are those of all chunks of a Sum, which the first become
-	own      memory // of the replicas of a piece of work
-	received region // what other ranks send for a Sum
+	sums     memory // of Root; the chunks of a Sum have consecutive Grads, and the first become their sum
+	own      memory // of piece: the replicas of a Sum
+	received region // gradients that other ranks send for a Sum
 	root     *worker
 	piece    *worker
 
@@ -45,25 +46,25 @@ type Machine struct {
 	pending []group       // recorded, in order
 	lists   []*launchList // of the Sum that is being recorded
 	spare   []*launchList
-	summing bool // f of Sum is running: nothing may be handed over
-	later   bool // work of Later is running: nothing is waited for
+	summing bool // Sum's f is running: nothing may be submitted
+	later   bool // Later's work is running: nothing is waited for
 
 	in, out stage
-	turns   [maxTurns]turn // of the host's memory for what goes to and from the device
-	turn    int            // the next one's number
-	control region         // the step's scalars as Settle has written them
+	turns   [maxTurns]turn // submissions, each with host memory for its transfers
+	turn    int            // number of the next
+	control region         // step scalars that Settle wrote
 	scratch region
 	list    commandList
-	buffers []abi.Buffer // of the launch that is being packed
+	buffers []abi.Buffer // of the launch being packed
 	graphs  graphs
-	watch   *Watch // nil: nobody looks at the clock
+	watch   *Watch // nil: the clock is not read
 	calls   Calls
 	err     error
 
-	multiplies bool // the Multiplier computes what it can
+	multiplies bool // the Multiplier computes the products that it can
 }
 
-// Tensor says whether a kernel, by its number, multiplies on tensor cores.
+// Tensor reports whether a kernel, by its number, multiplies on tensor cores.
 func (m *Machine) Tensor(kernel int) bool { return m.kernels[kernel].Tensor }
 
 // NewMachine returns a Machine for a program, with the arenas of its plan.
@@ -102,21 +103,20 @@ func NewMachine(d *Device, p Program, plan *device.Plan, o Options) (*Machine, e
 // About names the device.
 func (m *Machine) About() device.About { return m.options.About }
 
-// Driver is what the Machine works with. Whoever uses it waits first, by Err.
+// Driver returns the Machine's Driver. Call Err, which waits, before using it.
 func (m *Machine) Driver() Driver { return m.dev.Driver }
 
 // Root is the worker with the gradients of Sum.
 func (m *Machine) Root() device.Worker { return m.root }
 
-// Err waits for everything that was asked for, and is the first error since the
-// Machine was made. After one nothing is done any more: results are left as they are.
+// Err waits for all recorded work and returns the Machine's first error. After an error the
+// Machine does no more work and leaves results as they are.
 func (m *Machine) Err() error {
 	m.flush()
 	return m.err
 }
 
-// Close ends the Machine, its Ranks, its Multiplier and the driver under them, and frees
-// all that they hold.
+// Close closes the Machine's Ranks, its Multiplier and its Driver, and frees all their memory.
 func (m *Machine) Close() error {
 	var ranks, products error
 	if m.options.Ranks != nil {
@@ -134,7 +134,7 @@ func (m *Machine) fail(err error) {
 	}
 }
 
-// Each calls f for i = 0 … n-1, one after the other.
+// Each calls f for i = 0 … n-1, in order.
 func (m *Machine) Each(n int, f func(w device.Worker, i int)) {
 	for i := range n {
 		f(m.piece, i)
@@ -145,7 +145,7 @@ func (m *Machine) Each(n int, f func(w device.Worker, i int)) {
 // Ranges calls f for all of 0 … n-1.
 func (m *Machine) Ranges(n int, f func(w device.Worker, lo, hi int)) { f(m.root, 0, n) }
 
-// Settle lets the device decide: launches that have e read its factor there.
+// Settle computes the gradient's factor on the device. Launches that have e read it there.
 func (m *Machine) Settle(e *device.Env, limit float64, after bool) {
 	if limit <= 0 {
 		limit = math.Inf(1)
@@ -154,11 +154,10 @@ func (m *Machine) Settle(e *device.Env, limit float64, after bool) {
 	e.Settled = true
 }
 
-// Sum records all pieces of work. Neighbours run together, as many as there is memory for, if
-// they differ in their data alone or if their kernels take shapes; the others run one after
-// another.
-// Each leaves its gradients in a place of its own, where they are summed. Of many ranks each
-// calls f for its chunks alone, and Root's Grads become the sum of all.
+// Sum records all pieces of work and adds up their gradients. Consecutive pieces run together, as
+// many as memory allows, if they differ only in their data or if their kernels take shapes. Each
+// piece has its own place for gradients. With several ranks, each rank calls f only for its
+// chunks, and Root's Grads become the sum of all.
 func (m *Machine) Sum(n int, f func(w device.Worker, i int)) {
 	if n == 0 {
 		m.root.Zero(device.Ref{Space: device.Grads}, m.params)
@@ -184,7 +183,7 @@ func (m *Machine) Sum(n int, f func(w device.Worker, i int)) {
 	m.got()
 }
 
-// cut makes groups of replicas.
+// cut splits launch lists into groups of replicas.
 func (m *Machine) cut(lists []*launchList, work, ints int) {
 	longest := 1
 	for lo := 0; lo < len(lists); {
@@ -209,8 +208,8 @@ func (m *Machine) cut(lists []*launchList, work, ints int) {
 	}
 }
 
-// together is how many of the first launch lists can be a group: those of kernels that take
-// shapes may differ in what they do, too.
+// together returns how many of the first launch lists can be a group. Lists whose kernels take
+// shapes may also differ in their ops.
 func together(lists []*launchList) int {
 	if len(lists[0].shapes) > 0 {
 		return min(len(lists), maxForms)
@@ -218,7 +217,7 @@ func together(lists []*launchList) int {
 	return alike(lists)
 }
 
-// alike is how many of the first launch lists are replicas of each other.
+// alike returns how many of the first launch lists are replicas of each other.
 func alike(lists []*launchList) int {
 	n := 1
 	for n < len(lists) && lists[n].replica(lists[0], uint32(n)*lists[1].further(lists[0])) {
@@ -227,8 +226,8 @@ func alike(lists []*launchList) int {
 	return n
 }
 
-// listOf is the launch list that a worker's next op goes on: what workers do happens in
-// the order in which they ask for it.
+// listOf returns the launch list for a worker's next op. Ops run in the order in which workers ask
+// for them.
 func (m *Machine) listOf(w *worker) *launchList {
 	if m.current == nil || m.by != w {
 		if m.summing {
@@ -249,7 +248,7 @@ func (m *Machine) open(w *worker) {
 	}
 }
 
-// close ends the launch list that is being recorded, if there is one.
+// close ends the launch list being recorded, if any.
 func (m *Machine) close() {
 	if m.current != nil {
 		m.pending = append(m.pending, group{lists: []*launchList{m.current}, mem: m.by.mem})
@@ -257,7 +256,7 @@ func (m *Machine) close() {
 	}
 }
 
-// got hands over what was recorded when a result is wanted at once.
+// got runs the recorded work, since a result is wanted, unless Sum or Later is recording.
 func (m *Machine) got() {
 	if !m.summing && !m.later {
 		m.flush()

@@ -13,13 +13,13 @@ const (
 	allocAlign = 256 // bytes, of every replica
 )
 
-// A region is device memory; the zero region is none.
+// A region is device memory; the zero region is empty.
 type region struct {
 	at    Ptr
 	bytes int64
 }
 
-// fit makes room for so many bytes; the contents are lost if the region has to grow.
+// fit makes room for that many bytes. A region that grows loses its contents.
 func (r *region) fit(d Driver, bytes int64) (grown bool, err error) {
 	if bytes <= r.bytes {
 		return false, nil
@@ -35,33 +35,33 @@ func (r *region) fit(d Driver, bytes int64) (grown bool, err error) {
 	return true, err
 }
 
-// A memory holds the spaces of one or more replicas, each space one replica after
-// the other.
+// A memory holds the spaces of one or more replicas. Each space has its replicas consecutively.
 type memory struct {
 	spaces [device.NumSpaces]region
 }
 
-// stride is the bytes from one replica of so many elements to the next.
+// stride returns the bytes from one replica of elems elements to the next.
 func stride(elems int) int64 { return roundUp(int64(elems)*wordBytes, allocAlign) }
 
-const quad = 4 // words that are summed side by side
+const quad = 4 // words that are summed together
 
-// quads is how many quads so many words begin; a place of gradients has room for all.
+// quads returns the number of quads that hold the words. A place of gradients has room for whole
+// quads.
 func quads(words int) int { return (words + quad - 1) / quad }
 
 func roundUp(n, to int64) int64 { return (n + to - 1) / to * to }
 
-// fits says whether one replica has so many elements of Work and Ints.
+// fits reports whether a replica has room for work elements of Work and ints of Ints.
 func (mem *memory) fits(work, ints int) bool {
 	return stride(work) <= mem.spaces[device.Work].bytes && stride(ints) <= mem.spaces[device.Ints].bytes
 }
 
-// empty says whether there is no Work and no Ints yet, so that nothing can use them.
+// empty reports whether Work and Ints have no memory yet, so that nothing can use them.
 func (mem *memory) empty() bool {
 	return mem.spaces[device.Work].bytes == 0 && mem.spaces[device.Ints].bytes == 0
 }
 
-// places makes room for the gradients of so many chunks, and loses what was there.
+// places makes room for the gradients of chunks. Old contents may be lost.
 func (m *Machine) places(chunks int) error {
 	grown, err := m.sums.spaces[device.Grads].fit(m.dev, int64(chunks)*stride(max(m.params, 1)))
 	if grown {
@@ -70,7 +70,7 @@ func (m *Machine) places(chunks int) error {
 	return tooLarge(err, fmt.Sprintf("the gradients of %d parts of a batch", chunks), "make the model or train.batch smaller, train.chunk larger, or end other programs on the GPU")
 }
 
-// grow makes room for so many replicas and loses what was there.
+// grow makes room for replicas. Old contents may be lost.
 func (m *Machine) grow(mem *memory, replicas, work, ints int) error {
 	for _, x := range [...]struct {
 		space device.Space
@@ -78,7 +78,7 @@ func (m *Machine) grow(mem *memory, replicas, work, ints int) error {
 	}{{device.Uses, m.uses}, {device.Work, work}, {device.Ints, ints}} {
 		grown, err := mem.spaces[x.space].fit(m.dev, int64(replicas)*stride(x.elems))
 		if grown {
-			m.graphs.drop() // they have addresses in them
+			m.graphs.drop() // graphs contain addresses
 		}
 		if err != nil {
 			return tooLarge(err, "activations of a launch",
@@ -88,11 +88,12 @@ func (m *Machine) grow(mem *memory, replicas, work, ints int) error {
 	return nil
 }
 
-// Repeats is true: equal launches of chunks become one, and equal steps replay a graph.
+// Repeats returns true: identical launches of chunks become one, and identical steps replay a
+// graph.
 func (m *Machine) Repeats() bool { return true }
 
-// Examples is the most of which two launches fit into the memory that is free: a kernel
-// takes its time to start, and fills the device only with many examples.
+// Examples returns the largest even part of most that is a multiple of least and fits into the
+// free memory twice. Only many examples fill the device, and starting a kernel takes time.
 func (m *Machine) Examples(least, most int, bytes func(examples int) float64) int {
 	free, _, err := m.dev.MemInfo()
 	if err != nil {
@@ -110,8 +111,8 @@ func (m *Machine) Examples(least, most int, bytes func(examples int) float64) in
 	return least
 }
 
-// replicas makes room for up to n replicas and says for how many: as many as there
-// is memory for, but one at least.
+// replicas makes room for as many of n replicas as memory allows, at least one, and returns their
+// number.
 func (m *Machine) replicas(n, work, ints int) (int, error) {
 	free, total, err := m.dev.MemInfo()
 	if err != nil {
@@ -121,7 +122,7 @@ func (m *Machine) replicas(n, work, ints int) (int, error) {
 	for _, r := range m.own.spaces {
 		have += r.bytes
 	}
-	const reserve = 16 // a part of the memory that is left to others
+	const reserve = 16 // 1/16 of the memory is left to other programs
 	each := max(1, stride(m.uses)+stride(work)+stride(ints))
 	n = int(max(1, min(int64(n), maxReplicas, (have+free-total/reserve)/each)))
 	for {
@@ -129,14 +130,14 @@ func (m *Machine) replicas(n, work, ints int) (int, error) {
 		if n == 1 || !errors.As(err, new(*MemoryError)) {
 			return n, err
 		}
-		n /= 2 // memory is in pieces, or somebody else took it
+		n /= 2 // memory is fragmented, or another program took it
 	}
 }
 
-// maxReplicas is what the y direction of a grid can have.
+// maxReplicas is the largest y of a grid.
 const maxReplicas = 1<<16 - 1
 
-// tooLarge says what memory was for, and what to do when there is too little.
+// tooLarge adds the memory's purpose and a remedy to an error that reports a lack of memory.
 func tooLarge(err error, what, help string) error {
 	var memory *MemoryError
 	if errors.As(err, &memory) && memory.Total > 0 {
@@ -145,15 +146,15 @@ func tooLarge(err error, what, help string) error {
 	return err
 }
 
-// A stage is memory on the device, and as much pinned memory of the host for each turn
-// that needs it: what goes from one to the other in one copy.
+// A stage is memory on the device, and for each turn pinned host memory. One copy moves a turn's
+// data between the two.
 type stage struct {
 	hosts [maxTurns][]byte
 	dev   region
 }
 
-// fit makes room for so many words of a turn, which is through; the contents are lost if
-// it has to grow. The device's memory is every turn's: before that goes, all must be through.
+// fit makes room for words of a turn that has ended. A stage that grows loses its contents. All
+// turns share the device's memory, so it waits for all of them before it replaces this memory.
 func (s *stage) fit(m *Machine, turn, words int) error {
 	host := &s.hosts[turn]
 	if words*wordBytes <= len(*host) {
@@ -180,5 +181,5 @@ func (s *stage) fit(m *Machine, turn, words int) error {
 	return tooLarge(err, "data on its way", "end other programs on the GPU")
 }
 
-// word is the address of a word on the device.
+// word returns the address of a word on the device.
 func (s *stage) word(i int) Ptr { return s.dev.at + Ptr(i*wordBytes) }

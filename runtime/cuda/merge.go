@@ -10,36 +10,35 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// A form is launch lists of a group that have the same ops, on other data.
+// A form is the launch lists of a group that have the same ops, on different data.
 type form struct {
-	list *launchList // the first of them
-	refs []int       // before those of each op
-	word []int       // words before those of each op
+	list *launchList // the first list
+	refs []int       // how many references precede those of each op
+	word []int       // how many words precede those of each op
 	hash []uint64    // of each op
 }
 
-// formSet is forms of a group, a bit each.
+// A formSet is a set of a group's forms, one bit each.
 type formSet uint64
 
 const maxForms = 64
 
-// An item is an op of all launch lists of some forms.
+// An item is an op that the launch lists of some forms share.
 type item struct {
 	*op
 	refs  []device.Ref
 	words []uint32
 	forms formSet
-	own   []int // the number of the op in each form of the group; -1: it has none
+	own   []int // the op's number in each form of the group; -1: the form lacks it
 }
 
-// A table is shapes of replicas, one behind the other, and the words of the first stage
-// before them.
+// A table is consecutive shapes of replicas. Its place is a word of the first stage.
 type table struct {
 	at     int
 	shapes []abi.Shape
 }
 
-// newForm finds the parts of a launch list.
+// newForm indexes and hashes the ops of a launch list.
 func newForm(t *launchList, hash func(f *form, i int) uint64) *form {
 	f := &form{list: t}
 	refs, word := 0, 0
@@ -53,7 +52,7 @@ func newForm(t *launchList, hash func(f *form, i int) uint64) *form {
 	return f
 }
 
-// hashWith returns the hash of a form's op: that of all that equal compares.
+// hashWith returns a function that hashes everything in a form's op that equal compares.
 func hashWith(seed maphash.Seed) func(f *form, i int) uint64 {
 	return func(f *form, i int) uint64 {
 		var h maphash.Hash
@@ -70,13 +69,13 @@ func hashWith(seed maphash.Seed) func(f *form, i int) uint64 {
 	}
 }
 
-// equal reports whether op i of f is op j of another form, but for shapes and sizes.
+// equal reports whether op i of f is op j of o, apart from shapes and sizes.
 func (f *form) equal(i int, o *form, j int) bool {
 	return f.list.ops[i].unshaped() == o.list.ops[j].unshaped() && f.stepOf(i) == o.stepOf(j) &&
 		slices.Equal(f.refsOf(i), o.refsOf(j)) && slices.Equal(f.wordsOf(i), o.wordsOf(j))
 }
 
-// stepOf is the scalars of the step that an op reads from the list; zeros if it reads none.
+// stepOf returns the step scalars that an op reads from its list, or zeros.
 func (f *form) stepOf(i int) (s stepBlock) {
 	if o := &f.list.ops[i]; o.kind == launchOp && o.at >= 0 {
 		s = stepBlock(f.list.in[o.at:])
@@ -84,19 +83,19 @@ func (f *form) stepOf(i int) (s stepBlock) {
 	return s
 }
 
-// unshaped is an op without what it has of its launch list's shapes and sizes.
+// unshaped returns an op without the numbers of its shape and size.
 func (o *op) unshaped() op {
 	out := *o
 	out.shape, out.size = 0, min(o.size, 1)
 	return out
 }
 
-// refsOf and wordsOf are those of an op.
+// refsOf and wordsOf return the references and words of an op.
 func (f *form) refsOf(i int) []device.Ref { return f.list.refs[f.refs[i]:][:f.list.ops[i].refs] }
 func (f *form) wordsOf(i int) []uint32    { return f.list.words[f.word[i]:][:f.list.ops[i].words] }
 
-// merge finds the forms of a group and, if there are several, makes its items: ops that
-// several forms have are one, and each form's are in its order.
+// merge finds the forms of a group. If there are several it makes the group's items: an op that
+// several forms share is one item, and the ops of each form keep their order.
 func (g *group) merge(hash func(f *form, i int) uint64) {
 	g.form = make([]int, len(g.lists))
 	var first []*launchList
@@ -117,7 +116,7 @@ func (g *group) merge(hash func(f *form, i int) uint64) {
 		forms = append(forms, f)
 		next := make([]item, 0, len(g.items)+len(f.hash))
 		old, at := 0, 0
-		add := func(items, ops int) { // what comes before a common op
+		add := func(items, ops int) { // everything before a common op
 			next = append(next, g.items[old:items]...)
 			for ; at < ops; at++ {
 				x := item{op: &t.ops[at], refs: f.refsOf(at), words: f.wordsOf(at), forms: 1 << n, own: slices.Repeat([]int{-1}, len(first))}
@@ -141,13 +140,13 @@ func (g *group) merge(hash func(f *form, i int) uint64) {
 // A pair is an item and an op that are equal.
 type pair struct {
 	item, op int
-	before   int // the pair before it in a sequence; -1: none
+	before   int // the previous pair of a sequence; -1: this is the first
 }
 
-// common is a longest sequence of ops that items and a form have in common: the method of
-// Hunt and Szymanski (1977), quick because few ops of a form are equal.
+// common returns a longest common sequence of items and a form's ops. The method of Hunt and
+// Szymanski (1977) is quick because few ops of a form are equal.
 func common(items []item, forms []*form, f *form) []pair {
-	with := map[uint64][]int{} // a hash: the last first
+	with := map[uint64][]int{} // items by hash, the last first
 	first := func(x *item) (*form, int) {
 		n := bits.TrailingZeros64(uint64(x.forms))
 		return forms[n], x.own[n]
@@ -157,7 +156,7 @@ func common(items []item, forms []*form, f *form) []pair {
 		with[of.hash[at]] = append(with[of.hash[at]], i)
 	}
 	var pairs []pair
-	var ends []int // the last pairs of sequences of 1, 2, … pairs, each the one that ends at the earliest item
+	var ends []int // for sequences of 1, 2, … pairs, the last pair of the one that ends at the earliest item
 	for op, hash := range f.hash {
 		for _, i := range with[hash] {
 			if of, at := first(&items[i]); !of.equal(at, f, op) {
@@ -186,7 +185,7 @@ func common(items []item, forms []*form, f *form) []pair {
 	return sequence
 }
 
-// ops are the items of a group in order.
+// ops iterates over the items of a group in order.
 func (g *group) ops(yield func(x *item) bool) {
 	for i := range g.items {
 		if !yield(&g.items[i]) {
@@ -196,7 +195,7 @@ func (g *group) ops(yield func(x *item) bool) {
 	if len(g.items) > 0 {
 		return
 	}
-	t := g.lists[0] // all are of one form
+	t := g.lists[0] // all have one form
 	refs, words := t.refs, t.words
 	x := item{forms: 1}
 	for i := range t.ops {
@@ -209,7 +208,7 @@ func (g *group) ops(yield func(x *item) bool) {
 	}
 }
 
-// formOf is the form of a replica.
+// formOf returns the form of a replica.
 func (g *group) formOf(replica int) int {
 	if len(g.items) == 0 {
 		return 0
@@ -217,7 +216,7 @@ func (g *group) formOf(replica int) int {
 	return g.form[replica]
 }
 
-// replicas are those of some forms, ascending.
+// replicas iterates over the replicas of some forms, ascending.
 func (g *group) replicas(forms formSet) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for replica := range g.lists {
@@ -228,7 +227,7 @@ func (g *group) replicas(forms formSet) iter.Seq[int] {
 	}
 }
 
-// firstOf is the first replica that has one of the forms.
+// firstOf returns the first replica of some forms.
 func (g *group) firstOf(forms formSet) int {
 	for replica := range g.replicas(forms) {
 		return replica
@@ -236,7 +235,7 @@ func (g *group) firstOf(forms formSet) int {
 	panic("BUG: an item of no launch list")
 }
 
-// count is how many replicas have one of the forms.
+// count returns the number of replicas of some forms.
 func (g *group) count(forms formSet) (n int) {
 	for range g.replicas(forms) {
 		n++
@@ -244,7 +243,7 @@ func (g *group) count(forms formSet) (n int) {
 	return n
 }
 
-// runs are the replicas that have one of the forms, those side by side together.
+// runs returns the replicas of some forms, neighbours as one run.
 func (g *group) runs(forms formSet) (runs []run) {
 	for replica := range g.replicas(forms) {
 		if last := len(runs) - 1; last >= 0 && runs[last].first+runs[last].n == replica {
@@ -256,10 +255,10 @@ func (g *group) runs(forms formSet) (runs []run) {
 	return runs
 }
 
-// A run is replicas side by side.
+// A run is consecutive replicas.
 type run struct{ first, n int }
 
-// of is the item's op in the launch list of a replica.
+// of returns the item's op in a replica's launch list, and that list.
 func (x *item) of(g *group, replica int) (*launchList, *op) {
 	t := g.lists[replica]
 	if x.own == nil {
@@ -268,8 +267,8 @@ func (x *item) of(g *group, replica int) (*launchList, *op) {
 	return t, &t.ops[x.own[g.form[replica]]]
 }
 
-// table is where the shapes of an item's replicas are, for which there is room from next
-// on if they are not there yet.
+// table returns the place of the shapes of an item's replicas. If they have no place yet, it takes
+// the room from next on.
 func (g *group) table(x *item, next *int) int {
 	var shapes []abi.Shape
 	for replica := range g.replicas(x.forms) {

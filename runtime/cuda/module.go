@@ -9,7 +9,7 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// A Device is a Driver and the modules that were loaded on it.
+// A Device is a Driver and the modules loaded on it.
 type Device struct {
 	Driver
 	modules map[[sha256.Size]byte]Module // by their text
@@ -20,7 +20,7 @@ func NewDevice(d Driver) *Device {
 	return &Device{Driver: d, modules: map[[sha256.Size]byte]Module{}}
 }
 
-// Load loads a module, once for every text: compiling takes seconds.
+// Load loads a module once per text, since compiling takes seconds.
 func (d *Device) Load(ptx string) (Module, error) {
 	key := sha256.Sum256([]byte(ptx))
 	if m := d.modules[key]; m != nil {
@@ -33,14 +33,14 @@ func (d *Device) Load(ptx string) (Module, error) {
 	return m, err
 }
 
-// A kernel is a Kernel that was loaded.
+// A kernel is a loaded Kernel.
 type kernel struct {
 	Kernel
 	f       Function
 	number  int // in the model's table; -1: the Machine's own
 	sig     abi.Signature
 	bits    []func(e *device.Env) uint32 // of the scalars
-	static  int                          // bytes of shared memory that a block takes anyway
+	static  int                          // bytes of static shared memory per block
 	allowed int                          // bytes of dynamic shared memory that launches may take
 }
 
@@ -80,7 +80,7 @@ func (d *Device) kernel(mod Module, k Kernel, number int) (*kernel, error) {
 	return out, nil
 }
 
-// sign finds out which parameters the kernel takes.
+// sign reads the kernel's signature.
 func (k *kernel) sign() (err error) {
 	k.sig, err = k.signature()
 	for _, s := range k.sig.Scalars {
@@ -116,8 +116,8 @@ func (d *Device) moves() (m moves, err error) {
 	return m, nil
 }
 
-// Moved says what a launch of one of the Machine's own kernels has to do at least, all its
-// replicas together: additions, and bytes that are read and written. Others do nothing.
+// Moved returns the least work of a launch of one of the Machine's own kernels, for all replicas:
+// additions, and bytes read and written. Other kernels return 0.
 func Moved(name string, grid [3]int, args []byte) (flops, bytes float64) {
 	word := func(at int) float64 {
 		if at+wordBytes > len(args) {
@@ -132,7 +132,7 @@ func Moved(name string, grid [3]int, args []byte) (flops, bytes float64) {
 		return words
 	}
 	replicas := float64(grid[1])
-	switch name { // the counts stand behind the addresses: see move, moved and sum
+	switch name { // the counts follow the addresses: see move, moved and sum
 	case "copy":
 		return 0, 2 * wordBytes * sets(40)
 	case "clear":

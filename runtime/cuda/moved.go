@@ -6,18 +6,18 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// A moved is a set of a launch of copy or clear, as move.ptx has it: where each replica's words
-// go, and where they come from.
+// A moved is a set of a launch of copy or clear, as in move.ptx: where each replica's words go,
+// and where they come from.
 type moved struct {
 	dst, dstStep uint64
-	from         []uint64 // src and its step; none: they are cleared
+	from         []uint64 // src and its step; empty: the words are cleared
 	n, replicas  int
 }
 
-// maxMoved is how many sets a launch has at most.
+// maxMoved is the most sets of a launch.
 const maxMoved = 12
 
-// bytes is what a set takes of the parameters.
+// bytes returns the size of a set in the parameters.
 func (x *moved) bytes() int { return 24 + 8*len(x.from) }
 
 // clear clears n words of replicas.
@@ -31,8 +31,8 @@ func (m *Machine) copy(dst Ptr, dstStep int64, src Ptr, srcStep int64, n, replic
 	m.moveSet(m.moves.copy, moved{uint64(dst), uint64(dstStep), []uint64{uint64(src), uint64(srcStep)}, n, replicas})
 }
 
-// moveSet moves one more set: by the last command, if that moves others in the same way and
-// the order does not matter. Clearing again what that clears is needless.
+// moveSet moves one more set. The last command takes the set along if it is of the same kind and
+// the order does not matter. A set that the last command clears already is dropped.
 func (m *Machine) moveSet(k *kernel, x moved) {
 	s, blocks := &m.list, m.spread(x.n)
 	if c := s.last(); c != nil && c.k == k {
@@ -56,14 +56,14 @@ func (m *Machine) moveSet(k *kernel, x moved) {
 	s.end(k, lo, [3]int{blocks, x.replicas, 1}, 0)
 }
 
-// leaves reports whether a set goes to the second stage, which no set comes from.
+// leaves reports whether a set goes to the second stage, from which no set comes.
 func (m *Machine) leaves(x *moved) bool {
 	out := m.out.dev
 	return Ptr(x.dst) >= out.at && Ptr(x.dst) < out.at+Ptr(out.bytes)
 }
 
-// behind is how far x begins behind a replica of o, of which there are replicas as far from each
-// other, if that is so.
+// behind returns the bytes by which x begins after o, or after the last replica of o before it.
+// They are known only if alike is true.
 func (x *moved) behind(o *moved) (bytes uint64, alike bool) {
 	switch {
 	case x.replicas == 1 && o.replicas == 1 && x.dst >= o.dst:
@@ -81,7 +81,7 @@ func (x *moved) within(o *moved) bool {
 	return alike && x.replicas == o.replicas && x.dst >= o.dst && x.dst-o.dst == by && by+uint64(x.n*wordBytes) <= uint64(o.n*wordBytes)
 }
 
-// apart reports whether no word of x is surely among those of o.
+// apart reports whether x and o surely have no words in common.
 func (x *moved) apart(o *moved) bool {
 	end := func(s *moved) uint64 { return s.dst + uint64(s.replicas-1)*s.dstStep + uint64(s.n*wordBytes) }
 	if end(x) <= o.dst || end(o) <= x.dst {
@@ -91,7 +91,7 @@ func (x *moved) apart(o *moved) bool {
 	return alike && x.dstStep > 0 && by >= uint64(o.n*wordBytes) && by+uint64(x.n*wordBytes) <= x.dstStep
 }
 
-// movedAt reads a set back from parameters.
+// movedAt reads a set from parameters.
 func (s *commandList) movedAt(at, from int) (x moved) {
 	next := func() (word uint64) {
 		word = binary.LittleEndian.Uint64(s.args[at:])
@@ -107,8 +107,8 @@ func (s *commandList) movedAt(at, from int) (x moved) {
 	return x
 }
 
-// set appends a set to a command's parameters, which begin at lo, and room for those that may
-// follow.
+// set appends a set to a command's parameters, which begin at lo, and pads them to the size of
+// maxMoved sets.
 func (s *commandList) set(x *moved, lo int) {
 	s.u64(x.dst)
 	s.u64(x.dstStep)
@@ -119,7 +119,7 @@ func (s *commandList) set(x *moved, lo int) {
 	s.args = append(s.args, make([]byte, lo+maxMoved*x.bytes()-len(s.args))...)
 }
 
-// last is the last command, if nothing is behind it; nil: there is none.
+// last returns the last command, or nil if a meeting follows it or the list is empty.
 func (s *commandList) last() *command {
 	n := len(s.commands)
 	if met := len(s.meetings); n == 0 || met > 0 && s.meetings[met-1].command == n {

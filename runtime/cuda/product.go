@@ -6,73 +6,73 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// A Gemm says that a kernel leaves a matrix product and nothing else, so that a
-// Multiplier can compute it: Out[M, N] = Left[M, K] Right[K, N] + Plus[M, N].
+// A Gemm describes a kernel that is only a matrix product, so that a Multiplier can compute it:
+// Out[M, N] = Left[M, K] Right[K, N] + Plus[M, N].
 type Gemm struct {
 	Size             func(e *device.Env) [3]int // M, N and K, of one replica
 	Left, Right, Out Operand
-	Plus             int // a buffer of float32, which may be that of Out; -1: nothing is added
+	Plus             int // a float32 buffer, possibly Out's; -1: nothing is added
 }
 
-// An Operand is a buffer of a kernel as a matrix: all of it, row by row.
+// An Operand is a whole buffer of a kernel as a matrix, in row-major order.
 type Operand struct {
 	Buffer int
-	Trans  bool // it lies column by column
-	Narrow bool // of BF16, else of float32
+	Trans  bool // in column-major order
+	Narrow bool // BF16, else float32
 }
 
-// A Product is products of matrices of one size on a device, each of which is a Gemm.
+// A Product is a batch of matrix products of one size on a device, each a Gemm.
 type Product struct {
 	M, N, K, Batch         int
-	Left, Right, Plus, Out Matrix // nothing is added where Plus is at 0; it may be Out
+	Left, Right, Plus, Out Matrix // nothing is added if Plus is at 0; Plus may be Out
 }
 
-// A Matrix is where the matrices of a Product are.
+// A Matrix locates the matrices of a Product's batch.
 type Matrix struct {
-	At            Ptr   // of the first
+	At            Ptr   // address of the first
 	Step          int64 // bytes to the next one
-	Trans, Narrow bool  // as of an Operand
+	Trans, Narrow bool  // as in Operand
 }
 
-// A Multiplier computes products in the place of kernels, on the stream of a Driver. Its
-// sums are in float32, in an order of its own.
+// A Multiplier computes products instead of kernels, on the stream of a Driver. It sums in
+// float32, in its own order.
 type Multiplier interface {
-	// Name says what it is, with its version.
+	// Name returns the Multiplier's name and version.
 	Name() string
-	// Multiply queues a product behind all that the Driver was asked for, as a launch is:
-	// Driver.Capture records it, and nothing waits.
+	// Multiply queues a product after all work of the Driver, like a launch: it does not wait, and
+	// Driver.Capture records it.
 	Multiply(p *Product) error
-	// Close frees what the Multiplier has, before the Driver is closed.
+	// Close frees the Multiplier's resources. Call it before the Driver's Close.
 	Close() error
 }
 
-// A Streamer is a Driver on whose stream another library can queue work.
+// A Streamer is a Driver that lets other libraries queue work on its stream.
 type Streamer interface {
-	// Enqueue calls queue on a thread where the context of the device is current, with the
-	// handle of the stream. The name is blamed if the device is lost.
+	// Enqueue calls queue with the handle of the stream, on a thread where the device's context is
+	// current. If the device is lost, the error blames name.
 	Enqueue(name string, queue func(stream uintptr) error) error
-	// Busy says whether something that was asked for is not through yet.
+	// Busy reports whether any queued work has not ended.
 	Busy() (bool, error)
 }
 
-// Multiplier is what computes products instead of kernels, nil if nothing does.
+// Multiplier returns the Multiplier that can compute products, or nil.
 func (m *Machine) Multiplier() Multiplier { return m.options.Multiplier }
 
-// Multiplies says whether the Multiplier computes what it can.
+// Multiplies reports whether the Multiplier computes the products that it can.
 func (m *Machine) Multiplies() bool { return m.multiplies }
 
-// Product says whether a kernel, by its number, is one that a Multiplier can compute.
+// Product reports whether a Multiplier can compute a kernel, by its number.
 func (m *Machine) Product(kernel int) bool { return m.kernels[kernel].Gemm != nil }
 
-// Multiply lets the Multiplier compute products from here on, or the kernels.
+// Multiply lets the Multiplier, or else the kernels, compute products from here on.
 func (m *Machine) Multiply(on bool) {
 	m.flush()
 	m.multiplies = on && m.options.Multiplier != nil
 }
 
-// multiply appends what a Multiplier computes for a launch: one product for all sets of
-// buffers if they are equally far apart and there are no replicas, else one for each, and
-// for each replica where these differ in size.
+// multiply appends the products of a launch: one for each set of buffers, or one for each replica
+// of a set if only some replicas take part or if they differ in size. Single products of one size
+// at equal steps become a batch.
 func (m *Machine) multiply(g *group, x *item) {
 	s, k, each := &m.list, m.kernels[x.kernel], len(x.refs)/x.sets
 	first := len(s.products)
@@ -103,7 +103,7 @@ func (m *Machine) multiply(g *group, x *item) {
 	}
 }
 
-// product is what all replicas of a group compute on one set of buffers.
+// product returns the product of all replicas of a group on one set of buffers, without its size.
 func (m *Machine) product(g *group, k *Gemm, refs []device.Ref) Product {
 	matrix := func(o Operand) Matrix {
 		at, step := m.address(g, refs[o.Buffer], 0)
@@ -116,7 +116,7 @@ func (m *Machine) product(g *group, k *Gemm, refs []device.Ref) Product {
 	return p
 }
 
-// replica is what one replica computes, which has a size of its own.
+// replica returns the product of one replica, with its own size.
 func (p Product) replica(number int, size [3]int) Product {
 	p.M, p.N, p.K, p.Batch = size[0], size[1], size[2], 1
 	for _, x := range p.matrices() {
@@ -128,8 +128,8 @@ func (p Product) replica(number int, size [3]int) Product {
 	return p
 }
 
-// batch makes one of independent products whose matrices follow each other in equal steps,
-// forwards or backwards.
+// batch combines independent products whose matrices follow each other in equal steps, forwards or
+// backwards.
 func batch(all []Product) (p Product, ok bool) {
 	sized := func(x Product) bool { return [4]int{x.M, x.N, x.K, x.Batch} == [4]int{all[0].M, all[0].N, all[0].K, 1} }
 	if len(all) == 1 || slices.ContainsFunc(all, func(x Product) bool { return !sized(x) }) {

@@ -4,34 +4,33 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// A Collective moves memory between the devices of the processes of one training, each of
-// which has a Machine. What Exchange and Gather ask for happens behind what the Driver was
-// asked for before, and ahead of what it is asked for later, as a launch would. All ranks
-// call the same methods in the same order. After an error no other method but Close is of
-// use.
+// A Collective moves memory between the devices of the processes of one training. Each process has
+// a Machine. Exchange and Gather run after all earlier work of the Driver and before all later
+// work, as a launch would. All ranks call the same methods in the same order. After an error only
+// Close may be called.
 type Collective interface {
 	Rank() int
 	Size() int
-	// Exchange sends and receives all parts at once. The n-th part that rank a sends to rank
-	// b is the n-th that b receives of a, and as long. No rank sends to itself.
+	// Exchange sends and receives all parts at once. The n-th part that rank a sends to rank b has
+	// the size of the n-th part that b receives from a. No rank sends to itself.
 	Exchange(send, receive []DevicePart) error
-	// Gather fills in what the other ranks have: rank r has bytes bounds[r] … bounds[r+1]-1
-	// from base on.
+	// Gather fills in the other ranks' bytes. Rank r has bytes bounds[r] … bounds[r+1]-1 from base
+	// on.
 	Gather(base Ptr, bounds []int64) error
-	// Synchronize waits as the Driver does, but no longer than the other ranks are there.
+	// Synchronize waits as the Driver does, and fails if another rank is gone.
 	Synchronize() error
-	// Close frees what the Collective has, before the Driver is closed.
+	// Close frees the Collective's resources. Call it before the Driver's Close.
 	Close() error
 }
 
-// A DevicePart is memory of a device that goes to, or comes to, a rank.
+// A DevicePart is device memory that is sent to, or received from, a rank.
 type DevicePart struct {
 	Rank  int
 	At    Ptr
 	Bytes int64
 }
 
-// deal is which of the n chunks of a Sum are this rank's.
+// deal returns which of the n chunks of a Sum this rank computes.
 func (m *Machine) deal(n int) (lo, hi int) {
 	if r := m.options.Ranks; r != nil {
 		return device.Deal(n, r.Rank(), r.Size())
@@ -39,7 +38,7 @@ func (m *Machine) deal(n int) (lo, hi int) {
 	return 0, n
 }
 
-// total records how the gradients of n chunks, of which lo … hi-1 are here, become one sum.
+// total records the sum of the gradients of n chunks. This rank has chunks lo … hi-1.
 func (m *Machine) total(n, lo, hi int) {
 	grads := device.Ref{Space: device.Grads}
 	if m.options.Ranks == nil {
@@ -62,7 +61,7 @@ func (m *Machine) total(n, lo, hi int) {
 	m.listOf(m.root).move(totalOp, grads, m.params, n)
 }
 
-// slices are the bytes of a place of gradients that each rank adds up: those of rank r are
+// slices returns which bytes of a place of gradients each rank adds up: rank r adds up bytes
 // bounds[r] … bounds[r+1]-1.
 func (m *Machine) slices() (bounds []int64) {
 	size := m.options.Ranks.Size()
@@ -72,7 +71,7 @@ func (m *Machine) slices() (bounds []int64) {
 	return bounds
 }
 
-// receives makes room for the slices of the nodes that other ranks have of n chunks.
+// receives makes room for this rank's slices of the other ranks' nodes of n chunks.
 func (m *Machine) receives(n int) error {
 	bounds, r := m.slices(), m.options.Ranks
 	bytes := int64(0)
@@ -89,24 +88,23 @@ func (m *Machine) receives(n int) error {
 	return tooLarge(err, "gradients of the other ranks", "end other programs on the GPU, or train a smaller model")
 }
 
-// A meeting is what the ranks are asked for ahead of a command: a Gather if it has bounds,
-// else an Exchange.
+// A meeting is a call of the ranks before a command: a Gather if it has bounds, else an Exchange.
 type meeting struct {
-	command int // its number; that behind the last is the end
-	args    int // the parameters of the commands before it end there
+	command int // the command's number; after the last command, their count
+	args    int // where the parameters of earlier commands end
 
 	send, receive []DevicePart
 	base          Ptr
 	bounds        []int64
 }
 
-// meet adds a meeting behind the commands so far.
+// meet adds a meeting after the commands so far.
 func (s *commandList) meet(x meeting) {
 	x.command, x.args = len(s.commands), len(s.args)
 	s.meetings = append(s.meetings, x)
 }
 
-// meet asks the ranks for what a meeting is for.
+// meet calls the ranks.
 func (m *Machine) meet(x *meeting) error {
 	if x.bounds != nil {
 		return m.options.Ranks.Gather(x.base, x.bounds)
@@ -114,15 +112,15 @@ func (m *Machine) meet(x *meeting) error {
 	return m.options.Ranks.Exchange(x.send, x.receive)
 }
 
-// addUp appends what makes the first place of gradients the sum of n chunks: each rank gets
-// its slice of all nodes, adds those in the order of the tree, and gives it to the others.
+// addUp appends the sum of n chunks in the first place of gradients. Each rank receives its slice
+// of all nodes, adds up the slices in the order of the tree, and gives the sum to the others.
 func (m *Machine) addUp(n int) {
 	rank, size, bounds := m.options.Ranks.Rank(), m.options.Ranks.Size(), m.slices()
 	grads, next := m.sums.spaces[device.Grads].at, m.received.at
 	begin, slice := Ptr(bounds[rank]), bounds[rank+1]-bounds[rank]
 	var x meeting
 	var nodes []device.Node
-	var at []Ptr // where the slice of each node is
+	var at []Ptr // of this rank's slice of each node
 	for r := range size {
 		lo, hi := device.Deal(n, r, size)
 		for _, node := range device.Nodes(lo, hi) {
@@ -153,7 +151,7 @@ func (m *Machine) addUp(n int) {
 	m.list.meet(meeting{base: grads, bounds: bounds})
 }
 
-// others are the slices of a node that other ranks add up.
+// others returns the slices of a node that other ranks add up.
 func (m *Machine) others(node Ptr, bounds []int64) (parts []DevicePart) {
 	for r := range m.options.Ranks.Size() {
 		if bytes := bounds[r+1] - bounds[r]; r != m.options.Ranks.Rank() && bytes > 0 {

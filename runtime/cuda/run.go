@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// play queues the command list. Kernels between two meetings of the ranks are a graph if
-// they have been played before.
+// play queues the command list. The kernels between two meetings of the ranks are a graph if they
+// were played before.
 func (m *Machine) play() error {
 	if err := m.toDevice(nothing); err != nil {
 		return err
@@ -24,7 +24,7 @@ func (m *Machine) play() error {
 	return m.toHost(nothing)
 }
 
-// replay queues commands lo … hi-1, which are part.
+// replay queues commands lo … hi-1, which are part, as a graph if possible.
 func (m *Machine) replay(lo, hi int, part *commandList) error {
 	if hi-lo < WorthGraph || m.graphs.off {
 		return m.queue(lo, hi, nothing)
@@ -39,7 +39,7 @@ func (m *Machine) replay(lo, hi int, part *commandList) error {
 			if lost(err) {
 				return err
 			}
-			m.graphs.off = true // it is only faster
+			m.graphs.off = true // graphs are only faster
 			return m.queue(lo, hi, nothing)
 		}
 		p.graph, p.list = graph, part.clone()
@@ -49,9 +49,9 @@ func (m *Machine) replay(lo, hi int, part *commandList) error {
 	return p.graph.Launch()
 }
 
-// stretches calls queue for the commands between meetings, with the range of their
-// parameters, and has the meetings in between. It calls after behind each of those, with a
-// command of no kernel.
+// stretches calls queue for the commands between meetings, with the range of their parameters, and
+// runs the meetings in between. It calls after after each meeting, with a command without a
+// kernel.
 func (m *Machine) stretches(queue func(lo, hi, args, argsEnd int) error, after func(c *command) error) error {
 	lo, args := 0, 0
 	for i := range m.list.meetings {
@@ -70,7 +70,7 @@ func (m *Machine) stretches(queue func(lo, hi, args, argsEnd int) error, after f
 	return queue(lo, len(m.list.commands), args, len(m.list.args))
 }
 
-// queue queues commands lo … hi-1 one by one and calls after behind each.
+// queue queues commands lo … hi-1 one by one and calls after after each.
 func (m *Machine) queue(lo, hi int, after func(c *command) error) error {
 	m.calls.Kernels += hi - lo
 	m.calls.Driver += hi - lo
@@ -79,7 +79,7 @@ func (m *Machine) queue(lo, hi int, after func(c *command) error) error {
 
 func nothing(*command) error { return nil }
 
-// walk queues the command list and waits for every command, to know which one fails.
+// walk queues the command list and waits for every command, so that an error names its kernel.
 func (m *Machine) walk() error {
 	return m.put(func(c *command) error {
 		err := m.synchronize()
@@ -93,9 +93,9 @@ func (m *Machine) walk() error {
 	})
 }
 
-// put queues the command list launch by launch and the copies around it. It calls after
-// behind every command, with a command of no kernel behind a meeting of the ranks, and with
-// nil behind the copies.
+// put queues the command list launch by launch and the copies around it. It calls after after
+// every command, after every meeting with a command without a kernel, and after the copies with
+// nil.
 func (m *Machine) put(after func(c *command) error) error {
 	if err := m.toDevice(after); err != nil {
 		return err
@@ -107,8 +107,8 @@ func (m *Machine) put(after func(c *command) error) error {
 	return m.toHost(after)
 }
 
-// toDevice copies what the commands read. The host's memory differs from turn to turn, so
-// copies are in no graph.
+// toDevice copies the commands' input. Turns have different host memory, so copies are in no
+// graph.
 func (m *Machine) toDevice(after func(c *command) error) error {
 	if m.list.in == 0 {
 		return nil
@@ -119,7 +119,7 @@ func (m *Machine) toDevice(after func(c *command) error) error {
 	return after(nil)
 }
 
-// launches queues commands lo … hi-1, or records them for a graph.
+// launches queues commands lo … hi-1, or records them for a graph, and calls after after each.
 func (m *Machine) launches(lo, hi int, after func(c *command) error) error {
 	for i := lo; i < hi; i++ {
 		c := &m.list.commands[i]
@@ -143,7 +143,7 @@ func (m *Machine) start(c *command) error {
 	return c.k.f.Launch(c.grid, [3]int{c.k.Threads, 1, 1}, c.shared, s.args[c.lo:c.hi])
 }
 
-// toHost copies what the commands have written.
+// toHost copies the commands' output.
 func (m *Machine) toHost(after func(c *command) error) error {
 	if m.list.out == 0 {
 		return nil
@@ -159,14 +159,13 @@ func lost(err error) bool {
 	return errors.As(err, &e) && e.Lost()
 }
 
-// WorthGraph is the fewest launches that a Machine makes a graph of.
+// WorthGraph is the fewest launches of a graph.
 const WorthGraph = 8
 
-// MaxGraphs is how many command lists are remembered: as many shapes as batches commonly
-// have, twice.
+// MaxGraphs is how many command lists are remembered: twice the shapes that batches commonly have.
 const MaxGraphs = 32
 
-// graphs are the command lists that were played lately, the latest last.
+// graphs are the command lists played most recently, the latest last.
 type graphs struct {
 	seed  maphash.Seed
 	plays []*played
@@ -174,12 +173,11 @@ type graphs struct {
 	off   bool
 }
 
-// KeepGraphs remembers so many command lists instead: those of a machine that stands for
-// several.
+// KeepGraphs sets how many command lists are remembered. A machine that stands for several needs
+// more.
 func (m *Machine) KeepGraphs(n int) { m.graphs.most = n }
 
-// A played list has its text only if it has a graph: those that never come again are
-// many, and may be large.
+// A played list is kept only with a graph: lists that never come again are many and may be large.
 type played struct {
 	hash  uint64
 	list  commandList

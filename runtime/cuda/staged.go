@@ -4,8 +4,8 @@ import (
 	"github.com/arithlang/mlc/runtime/comm"
 )
 
-// Staged is a Collective on any World: the host carries what the devices have, by way of
-// pinned memory. Each call waits for the device.
+// Staged returns a Collective on any World. The host carries the devices' data through pinned
+// memory. Each call waits for the device.
 func Staged(d Driver, w comm.World) Collective { return &staged{driver: d, world: w} }
 
 type staged struct {
@@ -31,7 +31,7 @@ func (s *staged) Exchange(send, receive []DevicePart) error {
 			return err
 		}
 	}
-	if err := s.driver.Synchronize(); err != nil { // what was received before is on the device, too
+	if err := s.driver.Synchronize(); err != nil { // earlier received parts are on the device then, too
 		return err
 	}
 	if err := s.world.Exchange(out, in); err != nil {
@@ -45,7 +45,7 @@ func (s *staged) Exchange(send, receive []DevicePart) error {
 	return nil
 }
 
-// Gather has all slices in the memory of what is received.
+// Gather puts all slices into the receive buffer.
 func (s *staged) Gather(base Ptr, bounds []int64) error {
 	size, rank := s.Size(), s.Rank()
 	if err := s.fit(&s.recv, []DevicePart{{Bytes: bounds[size]}}); err != nil {
@@ -75,7 +75,7 @@ func (s *staged) Gather(base Ptr, bounds []int64) error {
 	return nil
 }
 
-// fit makes room for parts in pinned memory; the contents are lost if it has to grow.
+// fit makes room for parts in pinned memory. Memory that grows loses its contents.
 func (s *staged) fit(mem *[]byte, all []DevicePart) (err error) {
 	bytes := 0
 	for _, p := range all {
@@ -91,7 +91,7 @@ func (s *staged) fit(mem *[]byte, all []DevicePart) (err error) {
 	return err
 }
 
-// free gives pinned memory back, once nothing is copied from it any more.
+// free frees pinned memory when no copy uses it any more.
 func (s *staged) free(mem *[]byte) error {
 	was := *mem
 	if *mem = nil; was == nil {
@@ -103,7 +103,7 @@ func (s *staged) free(mem *[]byte) error {
 	return s.driver.FreeHost(was)
 }
 
-// parts are those of a device, one behind the other in memory of the host.
+// parts returns host memory for a device's parts, consecutive in mem.
 func parts(mem []byte, all []DevicePart) []comm.Part {
 	host := make([]comm.Part, len(all))
 	for i, p := range all {
@@ -113,7 +113,7 @@ func parts(mem []byte, all []DevicePart) []comm.Part {
 	return host
 }
 
-// Close frees the memory; the World goes on.
+// Close frees the memory. The World stays open.
 func (s *staged) Close() error {
 	if err := s.free(&s.send); err != nil {
 		return err

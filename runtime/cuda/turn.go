@@ -6,19 +6,18 @@ import (
 	"slices"
 )
 
-// A turn is what was handed over together, and may not be through. Turns are counted in
-// order: each has host memory of its own in the stages, so that one can be recorded while
-// the device does the other.
+// A turn is one submission, which may not have ended. Each turn has its own host memory in the
+// stages, so that one can be recorded while the device runs the other.
 type turn struct {
-	results []result // that the host waits for, with their places in the stage
-	done    func()   // nil: nobody
-	event   Event    // recorded behind the work; nil: not made yet
-	open    bool     // it is not known to be through
+	results []result // results for the host, with their places in the stage
+	done    func()   // called at the end; nil: nothing is
+	event   Event    // recorded after the work; nil: not made yet
+	open    bool     // the turn may not have ended
 }
 
 const maxTurns = 2
 
-// Later hands over what work records in one go, and does not wait for it.
+// Later submits the work that work records, and does not wait for it.
 func (m *Machine) Later(work, done func()) error {
 	m.later = true
 	work()
@@ -27,14 +26,14 @@ func (m *Machine) Later(work, done func()) error {
 	return m.err
 }
 
-// flush does everything that was recorded and gives the results to the host.
+// flush runs all recorded work and gives the results to the host.
 func (m *Machine) flush() {
 	m.submit(nil)
 	m.wait()
-	m.turn = 0 // whoever always waits needs no memory for another
+	m.turn = 0 // one turn's memory is enough for a caller that always waits
 }
 
-// submit hands over everything that was recorded, as the next turn.
+// submit submits all recorded work as the next turn.
 func (m *Machine) submit(done func()) {
 	m.close()
 	if len(m.pending) == 0 && done == nil {
@@ -50,7 +49,7 @@ func (m *Machine) submit(done func()) {
 		g := &m.pending[i]
 		for replica, list := range g.lists {
 			for _, r := range list.results {
-				if m.err == nil { // else there is no place for it
+				if m.err == nil { // else the result has no place
 					r.at += g.out[replica]
 					t.results = append(t.results, r)
 				}
@@ -76,7 +75,7 @@ func (m *Machine) mark(t *turn) (err error) {
 	return t.event.Record()
 }
 
-// pass waits until turn i is through, if it was begun.
+// pass waits until turn i ends, if it is open.
 func (m *Machine) pass(i int) {
 	t := &m.turns[i]
 	switch {
@@ -89,17 +88,17 @@ func (m *Machine) pass(i int) {
 	m.finish(i)
 }
 
-// wait waits until all turns are through.
+// wait waits until all turns end.
 func (m *Machine) wait() {
 	if m.err == nil && slices.ContainsFunc(m.turns[:], func(t turn) bool { return t.open }) {
 		m.fail(m.synchronize())
 	}
 	for i := range m.turns {
-		m.finish((m.turn + i) % len(m.turns)) // the next one is the oldest
+		m.finish((m.turn + i) % len(m.turns)) // the next turn is the oldest
 	}
 }
 
-// finish gives the results of turn i to the host, if it was begun.
+// finish gives the results of turn i to the host, if it is open.
 func (m *Machine) finish(i int) {
 	t := &m.turns[i]
 	if !t.open {
@@ -118,7 +117,7 @@ func (m *Machine) finish(i int) {
 			r.floats[i] = math.Float32frombits(binary.LittleEndian.Uint32(from[i*wordBytes:]))
 		}
 	}
-	clear(t.results) // it should not keep their slices alive
+	clear(t.results) // so that their slices can be freed
 	done := t.done
 	t.results, t.done, t.open = t.results[:0], nil, false
 	if done != nil && m.err == nil {
@@ -126,7 +125,7 @@ func (m *Machine) finish(i int) {
 	}
 }
 
-// run hands over everything that is pending.
+// run submits all pending groups.
 func (m *Machine) run() error {
 	if err := m.layOut(); err != nil {
 		return err

@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// Laps are where the time of a device went, by its own clock. A lap is the time
-// between two marks that follow each other in the device's work, so laps are never
-// negative, and they add up to the time from the first mark to the last.
+// Laps are a device's times by kind of work, by its own clock. A lap is the time between two
+// consecutive marks. So laps are never negative, and they add up to the time from the first mark
+// to the last.
 type Laps struct {
-	Kernels          []Lap // by their numbers in the model's table
+	Kernels          []Lap // by kernel number
 	Copy, Clear, Add Lap   // the Machine's own kernels
-	Settle           Lap   // what makes the factor of the gradient, another of them
+	Settle           Lap   // the kernel that computes the gradient's factor, also the Machine's own
 	Transfers        Lap   // copies from and to the host
 	Ranks            Lap   // gradients on their way between ranks
-	Whole            Lap   // all that was handed over together, if launches have no marks of their own
-	Idle             Lap   // the device had nothing to do until the host asked for more
+	Whole            Lap   // a whole submission, if launches have no marks
+	Idle             Lap   // the device waited for the host
 }
 
-// A Lap is laps of one kind, added up.
+// A Lap adds up laps of one kind.
 type Lap struct {
 	Times int
 	Time  time.Duration
@@ -34,56 +34,54 @@ func (l *Laps) Total() time.Duration {
 	return sum
 }
 
-// Calls say how often a device was asked for something.
+// Calls are counts of launches.
 type Calls struct {
 	Kernels int // launches of kernels on the device, those in graphs included
-	Driver  int // launches that the driver was asked for, where a graph is one
+	Driver  int // launches by the driver; a graph counts once
 }
 
-// Calls counts since the Machine was made.
+// Calls returns the counts since the Machine was made.
 func (m *Machine) Calls() Calls { return m.calls }
 
-// A Watch reads a device's clock while a Machine works. It puts marks into the
-// stream and reads them later, many together, so that no launch waits for another.
+// A Watch reads a device's clock while a Machine works. It puts marks into the stream and reads
+// many of them together later, so that no launch waits for another.
 type Watch struct {
 	m      *Machine
 	each   bool
 	events [maxMarks]Event
-	of     [maxMarks]*Lap // what the lap before a mark belongs to; nil: to nothing, watching cost it
+	of     [maxMarks]*Lap // counts the lap before a mark; nil: nothing does, the Watch itself caused it
 	used   int
 	laps   Laps
 	note   func(kernel int, took time.Duration, other string)
 
 	holder Function      // nil: the device is not held
-	pace   time.Duration // that the host takes for a launch and a mark, at most so far
-	began  time.Time     // the host, to ask for what is held
-	held   int           // marks that it is to ask for
+	pace   time.Duration // the host's time for a launch and a mark, the slowest so far
+	began  time.Time     // when the host began to queue the work that waits for holder
+	held   int           // marks to queue meanwhile
 }
 
 const (
-	maxMarks = 256 // fewer than a stream takes before it lets the host wait
-	spare    = 8   // more marks than follow without looking whether there is room
+	maxMarks = 256 // fewer than a stream takes before the host blocks
+	spare    = 8   // more marks than are put without a check for room
 	margin   = 2   // times the pace
 
 	firstPace   = 5 * time.Microsecond
-	slowestPace = 50 * time.Microsecond // a host that was interrupted once is not always so slow
+	slowestPace = 50 * time.Microsecond // one interruption does not make a host this slow for long
 )
 
-// Watch begins to read the device's clock. With each there is a mark behind every
-// launch, and graphs are not used. Then the host, which may be slower to ask than
-// the device is to work, is given a lead: a kernel holds the device until the next
-// launches are queued, so that laps show the device's pace and not the host's. Each
-// lap has the cost of a mark in it. Without each there are marks only around what is
-// handed over together, which costs next to nothing.
+// Watch starts to read the device's clock. If each is set, a mark follows every launch, and graphs
+// are not used. The host may queue launches more slowly than the device runs them. So a kernel
+// holds the device until the next launches are queued, and laps show the device's pace. Each lap
+// includes the cost of a mark. Otherwise marks only surround whole submissions, at almost no cost.
 //
-// Close ends it; only one Watch at a time.
+// Close ends a Watch. Only one may be open at a time.
 func (m *Machine) Watch(each bool) (*Watch, error) {
 	if err := m.Err(); err != nil {
 		return nil, err
 	}
 	w := &Watch{m: m, each: each, laps: Laps{Kernels: make([]Lap, len(m.kernels))}, pace: firstPace}
 	if err := w.open(); err != nil {
-		w.Close() // of a lost device its error is the one that is known
+		w.Close() // on a lost device this error is known already
 		return nil, err
 	}
 	m.watch = w
@@ -100,7 +98,7 @@ func (w *Watch) open() error {
 			return err
 		}
 	}
-	if w.each && w.m.info.Clock > 0 { // the simulator does nothing until it is waited for
+	if w.each && w.m.info.Clock > 0 { // the simulator starts work only when the host waits
 		module, err := w.m.dev.Load(holdPTX)
 		if err != nil {
 			return err
@@ -112,7 +110,7 @@ func (w *Watch) open() error {
 	return w.mark(nil)
 }
 
-// Close ends the watching.
+// Close ends the Watch.
 func (w *Watch) Close() error {
 	if w.m.watch == w {
 		w.m.watch = nil
@@ -129,8 +127,8 @@ func (w *Watch) Close() error {
 	return first
 }
 
-// Read waits for everything that was asked for and returns the laps since Watch or
-// Read was called. What it takes itself is in no lap.
+// Read waits for all recorded work and returns the laps since Watch or the last Read. No lap
+// contains Read's own time.
 func (w *Watch) Read() (Laps, error) {
 	err := w.m.Err()
 	if err == nil {
@@ -147,7 +145,7 @@ func (w *Watch) Read() (Laps, error) {
 	return laps, w.mark(nil)
 }
 
-// mark ends the lap that is going on.
+// mark ends the current lap, which of counts.
 func (w *Watch) mark(of *Lap) error {
 	if of != nil {
 		of.Times++
@@ -157,11 +155,11 @@ func (w *Watch) mark(of *Lap) error {
 	return w.events[w.used-1].Record()
 }
 
-// Each lets note be called with every lap, in their order but later: with the number of a
-// kernel of the model's, or with -1 and what else it was.
+// Each makes the Watch call note with every lap, in order, some time later. note gets the number
+// of a model's kernel, or -1 and the lap's name.
 func (w *Watch) Each(note func(kernel int, took time.Duration, other string)) { w.note = note }
 
-// what is the kernel of a lap, or -1 and what it is.
+// what returns the number of a lap's kernel, or -1 and the lap's name.
 func (w *Watch) what(of *Lap) (kernel int, other string) {
 	for i := range w.laps.Kernels {
 		if of == &w.laps.Kernels[i] {
@@ -175,9 +173,9 @@ func (w *Watch) what(of *Lap) (kernel int, other string) {
 
 func (w *Watch) full() bool { return w.used+spare > len(w.events) }
 
-// read adds up the laps so far. The last mark stays, as the beginning of the next.
+// read adds up the laps so far. The last mark stays as the start of the next lap.
 func (w *Watch) read() error {
-	if w.m.options.Ranks != nil { // a mark would wait for ranks that are gone
+	if w.m.options.Ranks != nil { // Since would wait for ranks that are gone
 		if err := w.m.synchronize(); err != nil {
 			return err
 		}
@@ -203,7 +201,7 @@ func (w *Watch) read() error {
 	return nil
 }
 
-// run hands over the Machine's command list, with marks in it, and waits for it.
+// run submits the Machine's command list with marks in it, and waits for it.
 func (w *Watch) run() error {
 	m := w.m
 	err := w.mark(&w.laps.Idle)
@@ -225,7 +223,7 @@ func (w *Watch) run() error {
 	return w.next(0)
 }
 
-// walk queues the command list with a mark behind everything.
+// walk queues the command list with a mark after every command, meeting and transfer.
 func (w *Watch) walk() error {
 	const transfers = 2
 	left := len(w.m.list.commands) + len(w.m.list.meetings) + transfers
@@ -246,7 +244,7 @@ func (w *Watch) walk() error {
 	})
 }
 
-// lap is where the time of a command belongs.
+// lap returns the Lap that counts a command's time.
 func (w *Watch) lap(c *command) *Lap {
 	switch {
 	case c == nil:
@@ -265,8 +263,8 @@ func (w *Watch) lap(c *command) *Lap {
 	return &w.laps.Kernels[c.k.number]
 }
 
-// next reads the marks when there is room for no more. The device has nothing to do
-// meanwhile, which is no part of its work.
+// next reads all marks when they are used up. The device idles meanwhile, and no lap counts this
+// time.
 func (w *Watch) next(left int) error {
 	if err := w.read(); err != nil {
 		return err
@@ -274,7 +272,7 @@ func (w *Watch) next(left int) error {
 	return w.hold(left)
 }
 
-// hold gives the host a lead of so many marks, or as many as there is room for.
+// hold holds the device while the host queues left marks, or as many as there is room for.
 func (w *Watch) hold(left int) error {
 	w.held = min(left, len(w.events)-w.used)
 	w.began = time.Now()

@@ -6,7 +6,7 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// A worker records what it is asked to do on the Machine's launch lists.
+// A worker records its ops on the Machine's launch lists.
 type worker struct {
 	m     *Machine
 	mem   *memory
@@ -38,7 +38,7 @@ func (w *worker) Zero(r device.Ref, n int) {
 
 func (w *worker) Add(to, from device.Ref, n int) { w.m.listOf(w).moves(addOp, to, from, n) }
 
-// round rounds n elements that were set where they are kept rounded.
+// round updates the rounded copies of n elements that were set.
 func (w *worker) round(r device.Ref, n int) {
 	if w.m.rounds && r.Space == device.Params {
 		w.m.listOf(w).moves(roundOp, r.Rounded(), r, n)
@@ -53,14 +53,13 @@ func (w *worker) Fit(work, ints int) {
 	}
 	if !w.mem.fits(work, ints) {
 		if !w.mem.empty() {
-			w.m.flush() // it may use the memory that is about to go
+			w.m.flush() // recorded work may use the memory that is about to go
 		}
 		w.m.fail(w.m.grow(w.mem, 1, work, ints))
 	}
 }
 
-// piece is the most words that are moved at once, except within Sum: it bounds the
-// pinned memory.
+// piece is the most words moved at once outside Sum. It bounds the pinned memory.
 const piece = 1 << 20
 
 func (w *worker) PutInts(r device.Ref, src []int32) {
