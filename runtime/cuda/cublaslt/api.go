@@ -12,7 +12,7 @@ type status int32
 
 const success status = 0
 
-// statuses are by their numbers in cublas_api.h.
+// statuses has the names of statuses by their numbers in cublas_api.h.
 var statuses = map[status]string{
 	1: "NOT_INITIALIZED", 3: "ALLOC_FAILED", 7: "INVALID_VALUE", 8: "ARCH_MISMATCH", 11: "MAPPING_ERROR", 13: "EXECUTION_FAILED",
 	14: "INTERNAL_ERROR", notSupported: "NOT_SUPPORTED", 16: "LICENSE_ERROR",
@@ -36,7 +36,7 @@ const (
 	opN        = 0  // cublasOperation_t, cublas_api.h
 	opT        = 1  // cublasOperation_t, cublas_api.h
 
-	// What follows is of cublasLt.h.
+	// The following are of cublasLt.h.
 	descTransA = 3 // cublasLtMatmulDescAttributes_t
 	descTransB = 4 // cublasLtMatmulDescAttributes_t
 
@@ -47,7 +47,7 @@ const (
 	preferReduction = 3 // cublasLtMatmulPreferenceAttributes_t: uint32, a mask
 	preferAlignA    = 5 // cublasLtMatmulPreferenceAttributes_t: uint32, bytes; B, C and D follow
 
-	reduceInCompute = 2 // cublasLtReductionScheme_t: parts of a sum are added in the type of sums
+	reduceInCompute = 2 // parts of a sum are added in the type of sums
 )
 
 // A heuristic is a cublasLtMatmulHeuristicResult_t of cublasLt.h, of 96 bytes.
@@ -59,7 +59,7 @@ type heuristic struct {
 	_         [4]int32
 }
 
-// A handle is of the library: an address in its memory.
+// A handle is an address in the library's memory.
 type handle uintptr
 
 func (t *table) create() (h handle, s status) {
@@ -104,7 +104,7 @@ func (t *table) preferRoom(h handle, bytes uint64) status {
 	return t.call(ltMatmulPreferenceSetAttribute, uintptr(h), preferWorkspace, uintptr(unsafe.Pointer(&bytes)), unsafe.Sizeof(bytes))
 }
 
-// heuristic finds the algorithm that the library takes to be the fastest.
+// heuristic returns the algorithm that the library expects to be the fastest.
 func (t *table) heuristic(lt, desc handle, layouts [4]handle, preference handle) (h *heuristic, s status) {
 	h = new(heuristic)
 	var n int32

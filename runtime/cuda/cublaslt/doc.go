@@ -1,19 +1,19 @@
-// Package cublaslt is NVIDIA's cuBLASLt as a cuda.Multiplier: products by the vendor's
-// library in the place of a model's kernels, where a user asks for them. It opens the
-// library when a program asks for it, and needs neither cgo nor the CUDA toolkit to build.
+// Package cublaslt implements cuda.Multiplier with NVIDIA's cuBLASLt, which computes products
+// instead of a model's kernels if a user asks for it. It opens the library when a program asks
+// for it, and needs neither cgo nor the CUDA toolkit to build.
 //
-// Package cuda, before it, says what a Multiplier does, and gives the stream of its Driver;
-// package libraries says where the library may be; package world, after it, decides whether
-// to open one. From the bottom: search.go has the library's names, table.go its functions by
-// name, api.go one method a function with the numbers of NVIDIA's headers, plan.go what is
-// decided once for each shape, and multiplier.go the rules of package cuda on top.
+// Package cuda defines a Multiplier, and its Driver has the stream. Package libraries finds the
+// library. Package world decides whether to open one. From the bottom: search.go has the library's
+// names, table.go its functions by name, and api.go a method for each function, with the numbers
+// of NVIDIA's headers. plan.go makes the settings of each shape, and multiplier.go implements
+// package cuda's interface.
 //
-// What one has to know to change it:
+// Facts to know before changing it:
 //
-//   - The library sees matrices column by column. Row by row, a matrix is its transpose, and
-//     (Left Right)ᵀ = Rightᵀ Leftᵀ: the factors change places, and none is moved.
+//   - The library's matrices are column-major. A row-major matrix is the transpose, and
+//     (Left Right)ᵀ = Rightᵀ Leftᵀ: the factors are exchanged, and no data moves.
 //   - A call reads alpha, beta and the algorithm before it returns. It queues kernels on the
-//     stream, which a graph can record: memory for them is allocated once, at the start.
-//   - The heuristic of the library takes addresses to be multiples of 256 if nobody says what
-//     they are; parameters are multiples of 4.
+//     stream, which a graph can record: their memory is allocated once, at the start.
+//   - The library's heuristic assumes that addresses are multiples of 256 unless told otherwise;
+//     parameters are multiples of 4.
 package cublaslt

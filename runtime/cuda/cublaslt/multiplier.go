@@ -15,8 +15,7 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda/libraries"
 )
 
-// workspaceBytes is what NVIDIA recommends for compute capability 9.0, and more than for
-// those before.
+// workspaceBytes is NVIDIA's recommendation for compute capability 9.0. Earlier ones need less.
 const workspaceBytes = 32 << 20
 
 // A multiplier is an opened library on a device.
@@ -29,8 +28,8 @@ type multiplier struct {
 	plans     map[cuda.Product]*plan // by shape
 }
 
-// Open opens the library at a path for a device, which MLC_CUBLASLT names if the path is
-// empty, or else the first that works of those that are found.
+// Open opens the library at a path for a device. If the path is empty, MLC_CUBLASLT names it.
+// Otherwise Open opens the first library found that works.
 func Open(d cuda.Driver, path string) (cuda.Multiplier, error) {
 	stream, ok := d.(cuda.Streamer)
 	if !ok {
@@ -48,7 +47,7 @@ func Open(d cuda.Driver, path string) (cuda.Multiplier, error) {
 			if err == nil {
 				return m, nil
 			}
-			if !place.Loader || errors.As(err, new(status)) { // a name that the loader does not know is no library
+			if !place.Loader || errors.As(err, new(status)) { // if the loader does not know a name, there is no such library
 				failed = append(failed, err)
 			}
 		}
@@ -59,7 +58,7 @@ func Open(d cuda.Driver, path string) (cuda.Multiplier, error) {
 	return nil, fmt.Errorf("%w; name another file with MLC_CUBLASLT or --gemm cublaslt=PATH, or use --gemm mlc", errors.Join(failed...))
 }
 
-// open begins with one library.
+// open opens one library and prepares it for a device.
 func open(d cuda.Driver, stream cuda.Streamer, path string) (cuda.Multiplier, error) {
 	t, err := openTable(path)
 	if err != nil {
@@ -79,7 +78,7 @@ func open(d cuda.Driver, stream cuda.Streamer, path string) (cuda.Multiplier, er
 	return m, nil
 }
 
-// queue calls the library where the device's context is current.
+// queue calls the library on a thread where the device's context is current.
 func (m *multiplier) queue(doing string, call func(stream uintptr) status) error {
 	return m.stream.Enqueue(m.Name(), func(stream uintptr) error {
 		if s := call(stream); s != success {
@@ -89,7 +88,7 @@ func (m *multiplier) queue(doing string, call func(stream uintptr) status) error
 	})
 }
 
-// Name says what it is.
+// Name returns the library's name and version.
 func (m *multiplier) Name() string { return "cuBLASLt " + m.version() }
 
 // Multiply queues a product.
@@ -109,7 +108,7 @@ func (m *multiplier) Multiply(p *cuda.Product) error {
 	})
 }
 
-// matmul computes D = A B + beta C, where C is D if nothing is added.
+// matmul computes D = A B + beta C. C is D if nothing is added.
 func (m *multiplier) matmul(x *plan, p *cuda.Product, stream uintptr) status {
 	added := p.Plus.At
 	if added == 0 {
@@ -121,7 +120,7 @@ func (m *multiplier) matmul(x *plan, p *cuda.Product, stream uintptr) status {
 		uintptr(unsafe.Pointer(&x.algo.algo)), uintptr(m.workspace), workspaceBytes, stream)
 }
 
-// Close frees what the library has. Closing twice does nothing.
+// Close frees the library's resources. Closing twice does nothing.
 func (m *multiplier) Close() error {
 	if m.lt == 0 {
 		return nil

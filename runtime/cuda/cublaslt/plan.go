@@ -6,7 +6,7 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
-// A plan is what is decided once for products of one shape.
+// A plan is the settings of products of one shape, made once.
 type plan struct {
 	desc        handle
 	layouts     [4]handle // of A, B, C and D, as the library calls them
@@ -14,8 +14,8 @@ type plan struct {
 	alpha, beta float32
 }
 
-// shapeOf is a product without its addresses, but for how they are aligned: what a plan
-// depends on.
+// shapeOf returns the parts of a product that a plan depends on: everything except addresses, and
+// their alignments.
 func shapeOf(p *cuda.Product) cuda.Product {
 	shape := *p
 	for _, m := range []*cuda.Matrix{&shape.Left, &shape.Right, &shape.Plus, &shape.Out} {
@@ -24,8 +24,8 @@ func shapeOf(p *cuda.Product) cuda.Product {
 	return shape
 }
 
-// alignment is the largest power of two up to 256 that all matrices of a batch are at
-// multiples of; 0 of none.
+// alignment returns the largest power of two, at most 256, that divides all addresses of a batch,
+// or 0 without matrices.
 func alignment(m cuda.Matrix, batch int) cuda.Ptr {
 	const most = 256
 	if m.At == 0 {
@@ -52,7 +52,7 @@ func (t *table) newPlan(lt handle, shape cuda.Product) (p *plan, s status) {
 	if p.desc, s = t.descCreate(); s != success {
 		return p, s
 	}
-	// The factors have changed places.
+	// Left and Right are exchanged.
 	if s = t.descSet(p.desc, descTransA, transposed(shape.Right)); s == success {
 		s = t.descSet(p.desc, descTransB, transposed(shape.Left))
 	}
@@ -80,8 +80,8 @@ func transposed(m cuda.Matrix) int32 {
 	return opN
 }
 
-// layout describes a matrix that has so many rows and columns where it does not lie
-// transposed. Its rows are the library's columns.
+// layout describes a matrix of rows and cols, which are swapped in column-major order. Its rows
+// are the library's columns.
 func (t *table) layout(m cuda.Matrix, rows, cols, batch int) (handle, status) {
 	if m.Trans {
 		rows, cols = cols, rows
@@ -97,8 +97,8 @@ func (t *table) layout(m cuda.Matrix, rows, cols, batch int) (handle, status) {
 	return h, s
 }
 
-// choose asks for an algorithm that takes no more than the workspace, and adds the parts of
-// a sum, if it has some, in float32.
+// choose asks for an algorithm that fits into the workspace and adds the parts of a sum in
+// float32.
 func (t *table) choose(lt handle, p *plan, shape cuda.Product) (*heuristic, status) {
 	preference, s := t.preferenceCreate()
 	if s != success {

@@ -10,10 +10,10 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda/libraries"
 )
 
-// sonames are what the library is called, by the version of CUDA, the newest first.
+// sonames are the library's file names by the version of CUDA, the newest first.
 var sonames = []string{"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", "libcublasLt.so"}
 
-// missing says that there is no library, and what to do.
+// missing is the error that there is no library, with a remedy.
 func missing(places []libraries.Place) error {
 	var where []string
 	for _, p := range places {
@@ -23,7 +23,7 @@ func missing(places []libraries.Place) error {
 		"name its file with MLC_CUBLASLT or --gemm cublaslt=PATH, or leave products to mlc's kernels with --gemm mlc", strings.Join(sonames, ", "), strings.Join(where, "; "))
 }
 
-// notGPU says that a device has no stream for the library.
+// notGPU is the error of a device without a stream for the library.
 func notGPU(d cuda.Driver) error {
 	return fmt.Errorf("cuBLASLt needs a GPU of NVIDIA's, and the device is %s: use --gemm mlc", d.Info().Name)
 }

@@ -29,7 +29,7 @@ const (
 	numSymbols
 )
 
-// names are what the library exports.
+// names are the functions' names in the library.
 var names = [numSymbols]string{
 	ltCreate:                       "cublasLtCreate",
 	ltDestroy:                      "cublasLtDestroy",
@@ -67,8 +67,8 @@ func openTable(path string) (*table, error) {
 	return t, nil
 }
 
-// call calls a function with integers and addresses. What an argument points to
-// stays where it is meanwhile if the conversion to uintptr is in the argument.
+// call calls a function with integers and addresses. The memory of an argument stays in place
+// during the call if the conversion to uintptr is in the argument.
 //
 //go:uintptrescapes
 func (t *table) call(s symbol, args ...uintptr) status {
@@ -76,7 +76,7 @@ func (t *table) call(s symbol, args ...uintptr) status {
 	return status(int32(result))
 }
 
-// version is 120903 for 12.9.3.
+// version prints 120903 as 12.9.3.
 func (t *table) version() string {
 	v, _, _ := purego.SyscallN(t.address[ltGetVersion])
 	return fmt.Sprintf("%d.%d.%d", v/10000, v/100%100, v%100)

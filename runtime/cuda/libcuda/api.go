@@ -10,8 +10,8 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
-// api is the part of the driver that is used here. With -tags gorgonia it has
-// methods of its own that hide those of the table.
+// api is the part of the driver used here. With -tags gorgonia it has methods that hide the
+// table's.
 type api struct{ *table }
 
 // Handles of the driver.
@@ -58,7 +58,7 @@ func (t *table) version() (int, cuda.Code) {
 	return int(v), c
 }
 
-// describe gives a code's name and the driver's explanation.
+// describe returns a code's name and the driver's explanation.
 func (t *table) describe(c cuda.Code) (name, text string) {
 	return t.errorText(cuGetErrorName, c), t.errorText(cuGetErrorString, c)
 }
@@ -182,7 +182,7 @@ const (
 	logSize = 16 << 10
 )
 
-// moduleLoad compiles PTX. The log is what the compiler had to say.
+// moduleLoad compiles PTX. log is the compiler's output.
 func (t *table) moduleLoad(ptx string) (module handle, log string, c cuda.Code) {
 	var pinner runtime.Pinner // the array of values hides two addresses from the compiler
 	defer pinner.Unpin()
@@ -252,7 +252,7 @@ func (t *table) eventRecord(e handle, s stream) cuda.Code {
 
 func (t *table) eventSynchronize(e handle) cuda.Code { return t.call(cuEventSynchronize, uintptr(e)) }
 
-// eventElapsed is in milliseconds.
+// eventElapsed returns milliseconds.
 func (t *table) eventElapsed(start, end handle) (float32, cuda.Code) {
 	var ms float32
 	c := t.call(cuEventElapsedTime, uintptr(unsafe.Pointer(&ms)), uintptr(start), uintptr(end))
@@ -261,8 +261,8 @@ func (t *table) eventElapsed(start, end handle) (float32, cuda.Code) {
 
 func (t *table) eventDestroy(e handle) cuda.Code { return t.call(cuEventDestroy, uintptr(e)) }
 
-// A launch is the arguments of cuLaunchKernel. It is made once and kept in place,
-// so that a launch costs nothing but the call.
+// A launch is the arguments of cuLaunchKernel. It is made once and kept in place, so that a launch
+// costs only the call.
 type launch struct {
 	words [11]uintptr
 	extra [5]uintptr
@@ -270,10 +270,10 @@ type launch struct {
 	args  [maxArgs]byte
 }
 
-// maxArgs is how many bytes of parameters a kernel may have.
+// maxArgs is the most bytes of a kernel's parameters.
 const maxArgs = 4096
 
-// pin fills in the addresses, which stay valid until the pinner lets go.
+// pin fills in the addresses, which stay valid until Unpin.
 func (l *launch) pin(p *runtime.Pinner) {
 	p.Pin(l)
 	const buffer, bufferSize, end = 1, 2, 0 // CU_LAUNCH_PARAM_…

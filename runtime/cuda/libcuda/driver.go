@@ -19,7 +19,7 @@ type driver struct {
 	launch launch
 	pinner runtime.Pinner // of launch
 
-	// What Close has to free.
+	// What Close frees.
 	allocated map[cuda.Ptr]bool
 	pinned    [][]byte
 	modules   map[*module]bool
@@ -27,15 +27,14 @@ type driver struct {
 	events    map[*event]bool
 
 	capturing bool
-	// pending names the kernels that were launched since Synchronize, each once:
-	// one of them is to blame if the device is lost. A function or graph whose
-	// round is not the current one is not among them yet.
+	// pending names the kernels launched since Synchronize, each once: one of them is to blame if
+	// the device is lost. A function or graph is among them if its round is the current one.
 	pending []string
 	round   uint64
 	lost    error
 }
 
-// Info says what the device is.
+// Info describes the device.
 func (d *driver) Info() cuda.Info { return d.info }
 
 // do calls the driver on a thread where the context is current.
@@ -55,7 +54,7 @@ func (d *driver) do(call func() cuda.Code, doing string, args ...any) error {
 	return nil
 }
 
-// wait is do for what a stream that is being captured cannot do.
+// wait is do for calls that are impossible while the stream is captured.
 func (d *driver) wait(call func() cuda.Code, doing string, args ...any) error {
 	if d.capturing {
 		return d.failure(cuda.CaptureUnsupported, doing, args...)
@@ -79,7 +78,7 @@ func (d *driver) Alloc(bytes int64) (p cuda.Ptr, err error) {
 	return p, nil
 }
 
-// Free gives back what Alloc gave.
+// Free frees memory of Alloc.
 func (d *driver) Free(p cuda.Ptr) error {
 	switch {
 	case p == 0:
@@ -90,7 +89,7 @@ func (d *driver) Free(p cuda.Ptr) error {
 	return drop(d, d.allocated, p, func() cuda.Code { return d.memFree(p) }, "free GPU memory")
 }
 
-// drop frees one of what is there; what is not there any more is freed already.
+// drop frees an object, unless it is freed already.
 func drop[T comparable](d *driver, there map[T]bool, x T, free func() cuda.Code, doing string) error {
 	if !there[x] {
 		return nil
@@ -102,7 +101,7 @@ func drop[T comparable](d *driver, there map[T]bool, x T, free func() cuda.Code,
 	return err
 }
 
-// MemInfo gives the memory of the device.
+// MemInfo returns the device's memory.
 func (d *driver) MemInfo() (free, total int64, err error) {
 	err = d.wait(func() (c cuda.Code) {
 		free, total, c = d.memInfo()
@@ -127,7 +126,7 @@ func (d *driver) AllocHost(bytes int) (b []byte, err error) {
 	return b, nil
 }
 
-// FreeHost gives back what AllocHost gave.
+// FreeHost frees memory of AllocHost.
 func (d *driver) FreeHost(b []byte) error {
 	for i, p := range d.pinned {
 		if unsafe.SliceData(p) != unsafe.SliceData(b) {
@@ -142,7 +141,7 @@ func (d *driver) FreeHost(b []byte) error {
 	return d.failure(invalidValue, "free pinned memory that AllocHost did not give")
 }
 
-// isPinned says whether the device may read or write b after a call has returned.
+// isPinned reports whether the device may read or write b after a call has returned.
 func (d *driver) isPinned(b []byte) bool {
 	start := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
 	for _, p := range d.pinned {
@@ -164,8 +163,8 @@ func (d *driver) ToHost(dst []byte, src cuda.Ptr) error {
 	return d.copyHost(dst, func() cuda.Code { return d.copyToHost(dst, src, d.stream) }, "from the GPU")
 }
 
-// copyHost queues a copy of pinned memory; of other memory it waits for the end,
-// while it keeps the memory where it is.
+// copyHost queues a copy of pinned memory. For other memory it waits until the copy ends, and
+// keeps the memory in place.
 func (d *driver) copyHost(host []byte, queue func() cuda.Code, direction string) error {
 	switch {
 	case len(host) == 0:
@@ -210,8 +209,7 @@ func (d *driver) Synchronize() error {
 	return err
 }
 
-// Close frees everything. A device that is lost frees nothing any more: then the
-// end of the process does.
+// Close frees everything. On a lost device only the end of the process frees memory.
 func (d *driver) Close() error {
 	var first error
 	keep := func(err error) {

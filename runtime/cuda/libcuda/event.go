@@ -9,8 +9,8 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
-// event is a mark in the stream. The driver could record marks in graphs too, but
-// then a mark would stand for every replay.
+// event is a mark in the stream. The driver could also record marks in graphs, but such a mark
+// would count for every replay.
 type event struct {
 	d        *driver
 	handle   handle
@@ -53,7 +53,7 @@ func (e *event) Wait() error {
 	return e.d.wait(func() cuda.Code { return e.d.eventSynchronize(e.handle) }, doing)
 }
 
-// Since waits for both marks and asks for the time between them.
+// Since waits for both marks and returns the time between them.
 func (e *event) Since(start cuda.Event) (time.Duration, error) {
 	const doing = "ask for the time between two events"
 	s, ok := start.(*event)
@@ -73,10 +73,10 @@ func (e *event) Since(start cuda.Event) (time.Duration, error) {
 	return time.Duration(math.Round(float64(ms) * float64(time.Millisecond))), err
 }
 
-// ready says whether there is a mark to wait for.
+// ready reports whether there is a mark to wait for.
 func (e *event) ready() bool { return e.recorded && e.d.events[e] }
 
-// Close frees the event; the driver waits with that until its mark is passed.
+// Close frees the event. The driver delays this until the mark is passed.
 func (e *event) Close() error {
 	return drop(e.d, e.d.events, e, func() cuda.Code { return e.d.eventDestroy(e.handle) }, "free an event")
 }

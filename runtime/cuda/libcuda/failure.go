@@ -13,7 +13,7 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
-// Codes that only this package tells apart.
+// Codes that only this package distinguishes.
 const (
 	invalidValue       cuda.Code = 1
 	stubLibrary        cuda.Code = 34
@@ -26,7 +26,7 @@ const (
 	unknown            cuda.Code = 999
 )
 
-// help says what a user can do about a code.
+// help has remedies by code.
 var help = map[cuda.Code]string{
 	stubLibrary:        "this is the CUDA toolkit's stub of the driver's library; install NVIDIA's driver, or let MLC_LIBCUDA name its library",
 	deviceUnavailable:  "another process has the GPU for itself; see nvidia-smi",
@@ -37,7 +37,7 @@ var help = map[cuda.Code]string{
 	unknown:            "load the driver's kernel modules (nvidia-smi does it), or restart the machine",
 }
 
-// failure makes the error of a call, and marks the device as lost if it is.
+// failure returns the error of a call, and marks the device as lost if the code is fatal.
 func (d *driver) failure(c cuda.Code, doing string, args ...any) error {
 	name, text := d.describe(c)
 	e := &cuda.Error{
@@ -54,11 +54,11 @@ func (d *driver) failure(c cuda.Code, doing string, args ...any) error {
 	return e
 }
 
-// blame says which kernels may have lost the device.
+// blame names the kernels that may have lost the device.
 func blame(pending []string) string {
 	const most = 12
 	if len(pending) == 0 || os.Getenv("CUDA_LAUNCH_BLOCKING") == "1" {
-		return "" // it was the call that failed
+		return "" // the call itself has failed
 	}
 	kernels := slices.Sorted(slices.Values(pending))
 	kernels = slices.Compact(kernels)
@@ -70,8 +70,7 @@ func blame(pending []string) string {
 		strings.Join(kernels, ", "), more)
 }
 
-// shortage turns an error of Alloc into one that tells the sizes, if it is for
-// lack of memory.
+// shortage turns an error of Alloc about too little memory into one with the sizes.
 func (d *driver) shortage(err error, asked int64) error {
 	var e *cuda.Error
 	if !errors.As(err, &e) || e.Code != cuda.OutOfMemory {
@@ -92,8 +91,8 @@ func hostShortage(err error, asked int64) error {
 	return &cuda.MemoryError{Asked: asked, Err: e}
 }
 
-// withLog adds to an error of Load what the compiler said, and which driver the
-// PTX needs if this one is too old for it.
+// withLog adds the compiler's output to an error of Load. If the driver is too old for the PTX, it
+// adds the driver that the PTX needs.
 func withLog(err error, ptx, log string, version int) error {
 	var e *cuda.Error
 	if !errors.As(err, &e) {
@@ -107,8 +106,8 @@ func withLog(err error, ptx, log string, version int) error {
 	return err
 }
 
-// needs says which CUDA version a module's PTX version came with: CUDA 11.8 for
-// PTX 7.8, 12.4 for 8.4, and so on.
+// needs returns the CUDA version of a module's PTX version: CUDA 11.8 for PTX 7.8, 12.4 for 8.4,
+// and so on.
 func needs(ptx string) string {
 	for line := range strings.Lines(ptx) {
 		var major, minor int
@@ -119,7 +118,7 @@ func needs(ptx string) string {
 	return "the PTX needs a later one"
 }
 
-// amount prints a number of bytes when, and only if, an error is printed.
+// amount formats a number of bytes when an error is printed.
 type amount int64
 
 func (a amount) String() string { return cuda.Bytes(int64(a)) }

@@ -11,13 +11,12 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
-// The methods below hide those of the table: with -tags gorgonia the driver is
-// reached through gorgonia.org/cu. What it lacks stays with the table: pinned
-// memory, attributes that are set, packed parameters, graphs, texts of errors.
-// Both see one library if the one that is opened is the one that was linked. A
-// program that is built like this does not start without a GPU: cu ends it.
+// The methods below hide the table's: with -tags gorgonia the driver is called through
+// gorgonia.org/cu. The table keeps the functions that cu lacks: pinned memory, setting attributes,
+// packed parameters, graphs, texts of errors. Both use one library if the library that is opened
+// was also linked. Such a program does not start without a GPU: cu ends it.
 
-// code takes the number out of an error of cu, whose type is not exported.
+// code returns the number of an error of cu, whose type is not exported.
 func code(err error) cuda.Code {
 	if err == nil {
 		return 0
@@ -25,7 +24,7 @@ func code(err error) cuda.Code {
 	return cuda.Code(reflect.ValueOf(err).Int())
 }
 
-// To and from the handles of cu, each of which is a struct of one pointer.
+// To and from the handles of cu, each a struct of one pointer.
 func contextOf(ctx context) cu.CUContext { return *(*cu.CUContext)(unsafe.Pointer(&ctx)) }
 func streamOf(s stream) cu.Stream        { return *(*cu.Stream)(unsafe.Pointer(&s)) }
 func moduleOf(m handle) cu.Module        { return *(*cu.Module)(unsafe.Pointer(&m)) }
@@ -110,7 +109,7 @@ func (api) zero(dst cuda.Ptr, bytes int64, s stream) cuda.Code {
 	return code(cu.MemsetD8Async(cu.DevicePtr(dst), 0, bytes, streamOf(s)))
 }
 
-// moduleLoad finds the end of each log by its NUL: cu drops the lengths.
+// moduleLoad finds the end of each log by its NUL, since cu drops the lengths.
 func (api) moduleLoad(ptx string) (module handle, log string, c cuda.Code) {
 	errors, infos := make([]byte, logSize), make([]byte, logSize)
 	m, err := cu.LoadDataEx(ptx, &cu.JITErrorLogBuffer{Buffer: errors}, &cu.JITInfoLogBuffer{Buffer: infos},

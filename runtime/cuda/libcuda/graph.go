@@ -11,9 +11,8 @@ type graph struct {
 	round   uint64 // see driver.pending
 }
 
-// Capture records what record queues. The capture is relaxed since it may move
-// between threads, and since a driver that loads kernels late does so in their
-// first launch.
+// Capture records the work that record queues. The capture is relaxed because it may move between
+// threads, and because a driver may load kernels at their first launch.
 func (d *driver) Capture(record func() error) (cuda.Graph, error) {
 	if err := d.wait(func() cuda.Code { return d.beginCapture(d.stream) }, "start to record a graph"); err != nil {
 		return nil, err

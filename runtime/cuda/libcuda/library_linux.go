@@ -4,8 +4,7 @@ package libcuda
 
 import "github.com/ebitengine/purego"
 
-// systemLibrary is installed by the driver; libcuda.so without a number may be the
-// toolkit's stub.
+// systemLibrary is installed by the driver. libcuda.so without a number may be the toolkit's stub.
 const systemLibrary = "libcuda.so.1"
 
 func openLibrary(name string) (uintptr, error) {

@@ -56,7 +56,7 @@ func (m *module) Function(name string) (cuda.Function, error) {
 	return f, nil
 }
 
-// Attributes says what the compiled function needs.
+// Attributes returns the resources that the compiled function needs.
 func (f *function) Attributes() (a cuda.Attributes, err error) {
 	err = f.d.wait(func() (c cuda.Code) {
 		for _, v := range []struct {

@@ -11,8 +11,8 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
-// Open starts the driver and gives a device. If there is none, or no driver at
-// all, the error wraps cuda.ErrUnavailable.
+// Open starts the driver and opens a device. Without a driver or a device, the error wraps
+// cuda.ErrUnavailable.
 func Open(o Options) (cuda.Driver, error) {
 	t, err := openTable(cmp.Or(o.Library, os.Getenv("MLC_LIBCUDA"), systemLibrary))
 	if err != nil {
@@ -35,7 +35,7 @@ func Open(o Options) (cuda.Driver, error) {
 	return d, nil
 }
 
-// start initialises the driver and makes sure that it is new enough.
+// start initialises the driver and checks that it is new enough.
 func (d *driver) start() error {
 	version, c := d.version()
 	if c != 0 {
@@ -55,7 +55,7 @@ func (d *driver) start() error {
 	return nil
 }
 
-// choose finds the device and what is to be known about it.
+// choose finds the device and fills in its Info.
 func (d *driver) choose(ordinal int) (device, error) {
 	count, c := d.deviceCount()
 	if c == 0 && count == 0 {
@@ -100,8 +100,7 @@ func (d *driver) choose(ordinal int) (device, error) {
 	return dev, nil
 }
 
-// facts asks for what only reports are made from: a driver that does not know an
-// attribute, or no longer tells it, is as good as any other.
+// facts asks for the attributes that only reports and bounds need. The driver need not know them.
 func (d *driver) facts(dev device) cuda.Code {
 	i := &d.info
 	bus, slot, domain := -1, 0, 0

@@ -28,7 +28,7 @@ func (d *driver) Enqueue(name string, queue func(stream uintptr) error) error {
 	return nil
 }
 
-// Busy asks the stream, and does not wait for it.
+// Busy asks the stream without waiting for it.
 func (d *driver) Busy() (busy bool, err error) {
 	err = d.wait(func() cuda.Code {
 		c := d.streamQuery(d.stream)

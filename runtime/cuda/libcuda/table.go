@@ -18,7 +18,7 @@ const (
 	cuDriverGetVersion
 	cuGetErrorName
 	cuGetErrorString
-	// What follows is looked up once the driver is known to be new enough.
+	// The following functions are looked up if the driver is new enough.
 	cuDeviceGetCount
 	cuDeviceGet
 	cuDeviceGetName
@@ -57,7 +57,7 @@ const (
 	cuEventSynchronize
 	cuEventElapsedTime
 	cuEventDestroy
-	// What follows is looked up when it is wanted.
+	// The following functions are looked up at their first use.
 	cuTensorMapEncodeTiled
 	numSymbols
 
@@ -65,7 +65,7 @@ const (
 	numNeeded = cuTensorMapEncodeTiled
 )
 
-// names are what the library exports.
+// names are the functions' names in the library.
 var names = [numSymbols]string{
 	cuInit:                      "cuInit",
 	cuDriverGetVersion:          "cuDriverGetVersion",
@@ -142,8 +142,8 @@ func (t *table) find(from, to symbol) error {
 	return nil
 }
 
-// call calls a function with integers and addresses. What an argument points to
-// stays where it is meanwhile if the conversion to uintptr is in the argument.
+// call calls a function with integers and addresses. The memory of an argument stays in place
+// during the call if the conversion to uintptr is in the argument.
 //
 //go:uintptrescapes
 func (t *table) call(s symbol, args ...uintptr) cuda.Code {

@@ -9,11 +9,11 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
-// swizzles are the patterns by their numbers in cuda.h.
+// swizzles has the patterns' numbers in cuda.h.
 var swizzles = map[int]uintptr{0: 0, 32: 1, 64: 2, 128: 3}
 
-// Describe asks the driver for the descriptor of a tensor: a function that came with
-// CUDA 12.0, and is looked up when it is wanted.
+// Describe asks the driver for the descriptor of a tensor. The function came with CUDA 12.0 and is
+// looked up at its first use.
 func (d *driver) Describe(t cuda.Tensor) (descriptor [128]byte, err error) {
 	const doing = "describe a tensor"
 	swizzle, known := swizzles[t.Swizzle]
@@ -28,8 +28,7 @@ func (d *driver) Describe(t cuda.Tensor) (descriptor [128]byte, err error) {
 	return descriptor, err
 }
 
-// tensorMap fills a descriptor, for which the driver wants an address that is a
-// multiple of 64.
+// tensorMap fills a descriptor. The driver wants its address to be a multiple of 64.
 func (t *table) tensorMap(descriptor *[128]byte, x cuda.Tensor, swizzle uintptr) cuda.Code {
 	const rank, interleave, promotion, fill = 2, 0, 0, 0
 	room := make([]byte, len(descriptor)+63)

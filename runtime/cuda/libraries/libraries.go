@@ -1,24 +1,22 @@
-// Package libraries says where a machine has the shared libraries of NVIDIA's that are no
-// part of the driver: in folders of the system's loader, in CUDA toolkits, in packages of
-// Python. Packages cublaslt and nccl, after it, open what is found.
+// Package libraries finds NVIDIA's shared libraries that are not part of the driver: in folders of
+// the system's loader, in CUDA toolkits and in Python's packages. Packages cublaslt and nccl open
+// them.
 package libraries
 
 import (
 	"path/filepath"
 )
 
-// A Place is where a library may be: the system's loader knows names, the file system
-// patterns.
+// A Place may have a library. The system's loader takes names, the file system patterns.
 type Place struct {
 	What    string   // for people
-	Loader  bool     // it is found by its name alone
+	Loader  bool     // the loader finds it by name
 	names   []string // of the library, the newest first
-	folders []string // patterns, where there is no loader
+	folders []string // patterns, without the loader
 }
 
-// Places are where a library of one of some names is looked for, in order. A Python's
-// packages are found by where Pythons have them, without running one: python is the path
-// of one, or nothing.
+// Places returns where to look for a library with one of some names, in order. It knows Python's
+// folders for packages and does not run Python: python is the path of one, or "".
 func Places(names []string, env func(string) string, python string) []Place {
 	all := []Place{{What: "the loader's folders and $LD_LIBRARY_PATH", Loader: true, names: names}}
 	add := func(what string, patterns ...string) {
@@ -46,7 +44,7 @@ func Places(names []string, env func(string) string, python string) []Place {
 	return all
 }
 
-// packages are where a Python with a prefix has the libraries of NVIDIA's wheels.
+// packages returns the folders of NVIDIA's wheels in a Python with a prefix.
 func packages(prefix string) []string {
 	var all []string
 	for _, folder := range []string{"lib/python3*/site-packages", "lib64/python3*/site-packages", "lib/python3*/dist-packages", "lib/python3/dist-packages"} {
@@ -55,7 +53,7 @@ func packages(prefix string) []string {
 	return append(all, filepath.Join(prefix, "lib")) // of a Conda environment
 }
 
-// Candidates are the paths or names of a place to open, the newest first.
+// Candidates returns the paths or names of a place to open, the newest first.
 func (p Place) Candidates() []string {
 	if p.Loader {
 		return p.names
@@ -63,7 +61,7 @@ func (p Place) Candidates() []string {
 	var found []string
 	for _, name := range p.names {
 		for _, dir := range p.folders {
-			paths, _ := filepath.Glob(filepath.Join(dir, name)) // the only error is of the pattern
+			paths, _ := filepath.Glob(filepath.Join(dir, name)) // only a bad pattern is an error
 			found = append(found, paths...)
 		}
 	}

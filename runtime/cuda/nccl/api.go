@@ -29,8 +29,8 @@ const asBytes = 1
 // An id is an ncclUniqueId of nccl.h, of 128 bytes.
 type id [16]uint64
 
-// A config is an ncclConfig_t of nccl.h as it was in NCCL 2.14, which later versions take for
-// their own with defaults for all that follows.
+// A config is the ncclConfig_t of nccl.h in NCCL 2.14. Later versions accept it and take defaults
+// for their additional fields.
 type config struct {
 	size     uint64
 	magic    uint32
@@ -53,7 +53,7 @@ func (t *table) uniqueID() (x id, r result) {
 	return x, r
 }
 
-// initRank begins to join the communicator of an id. The library may write the handle later.
+// initRank starts to join the communicator of an id. The library may write the handle later.
 func (t *table) initRank(h *handle, x *id, rank, size int) result {
 	c := newConfig()
 	if t.address[commInitRankScalable] != 0 {
@@ -61,17 +61,17 @@ func (t *table) initRank(h *handle, x *id, rank, size int) result {
 		return t.call(commInitRankScalable, uintptr(unsafe.Pointer(h)), uintptr(size), uintptr(rank), one,
 			uintptr(unsafe.Pointer(x)), uintptr(unsafe.Pointer(c)))
 	}
-	if runtime.GOARCH == "arm64" { // a large struct goes by the address of a copy
+	if runtime.GOARCH == "arm64" { // a large struct is passed as the address of a copy
 		own := *x
 		return t.call(commInitRankConfig, uintptr(unsafe.Pointer(h)), uintptr(size), uintptr(unsafe.Pointer(&own)), uintptr(rank), uintptr(unsafe.Pointer(c)))
 	}
-	// It goes on the stack: behind the arguments in registers, of which two are left over.
+	// The id is passed on the stack, after the arguments in registers: 0, 0 fill the last two.
 	w := (*[len(x)]uintptr)(unsafe.Pointer(x))
 	return t.call(commInitRankConfig, uintptr(unsafe.Pointer(h)), uintptr(size), uintptr(rank), uintptr(unsafe.Pointer(c)), 0, 0,
 		w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10], w[11], w[12], w[13], w[14], w[15])
 }
 
-// state is what has become of what was asked for.
+// state returns the communicator's state, which is inProgress until its calls have ended.
 func (t *table) state(h handle) result {
 	var state result
 	if r := t.call(commGetAsyncError, uintptr(h), uintptr(unsafe.Pointer(&state))); r != success {
@@ -88,7 +88,7 @@ func (t *table) recv(h handle, p cuda.DevicePart, stream uintptr) result {
 	return t.call(recv, uintptr(p.At), uintptr(p.Bytes), asBytes, uintptr(p.Rank), uintptr(h), stream)
 }
 
-// gather fills in all, of which each rank has so many bytes.
+// gather fills in all. Each rank has that many bytes of it.
 func (t *table) gather(h handle, own, all cuda.Ptr, bytes int64, stream uintptr) result {
 	return t.call(allGather, uintptr(own), uintptr(all), uintptr(bytes), asBytes, uintptr(h), stream)
 }
@@ -98,7 +98,7 @@ func (t *table) broadcast(h handle, at cuda.Ptr, bytes int, stream uintptr) resu
 	return t.call(broadcast, uintptr(at), uintptr(at), uintptr(bytes), asBytes, root, uintptr(h), stream)
 }
 
-// describe says what a result means, and what the library has last warned of.
+// describe returns a result's meaning and the library's last warning.
 func (t *table) describe(r result) (meaning, last string) {
 	text := func(s symbol, arg uintptr) string {
 		p, _, _ := purego.SyscallN(t.address[s], arg)

@@ -18,8 +18,8 @@ type group struct {
 	stream     cuda.Streamer
 	rank, size int
 	timeout    time.Duration
-	comm       handle // 0: not there yet, or not any more
-	gone       error  // why not
+	comm       handle // 0: not joined yet, or left
+	gone       error  // why the group was left
 }
 
 var errClosed = errors.New("BUG: ranks are used after they have parted")
@@ -27,13 +27,13 @@ var errClosed = errors.New("BUG: ranks are used after they have parted")
 func (g *group) Rank() int { return g.rank }
 func (g *group) Size() int { return g.size }
 
-// name says which rank of what this is.
+// name names the library and the rank.
 func (g *group) name() string {
 	return fmt.Sprintf("NCCL %s, rank %d of %d", g.version(), g.rank, g.size)
 }
 
-// queue calls the library where the device's context is current, and waits until it has taken
-// what it was asked for.
+// queue calls the library on a thread where the device's context is current, and waits until the
+// library has accepted the call.
 func (g *group) queue(doing string, call func(stream uintptr) result) error {
 	if g.gone != nil {
 		return g.gone
@@ -49,7 +49,8 @@ func (g *group) queue(doing string, call func(stream uintptr) result) error {
 	return g.await(doing, r)
 }
 
-// together makes calls of one group: the first result that is none of success.
+// together makes calls as one group and returns the first result that is neither success nor
+// inProgress, or else the group's.
 func (g *group) together(calls func(do func(result))) result {
 	first := success
 	keep := func(r result) {
@@ -84,7 +85,7 @@ func (g *group) Exchange(send, receive []cuda.DevicePart) error {
 	})
 }
 
-// Gather is the library's if all ranks have as much; else each sends to all.
+// Gather uses the library's if all ranks have the same size. Otherwise each rank sends to all.
 func (g *group) Gather(base cuda.Ptr, bounds []int64) error {
 	part := func(of, with int) cuda.DevicePart {
 		return cuda.DevicePart{Rank: with, At: base + cuda.Ptr(bounds[of]), Bytes: bounds[of+1] - bounds[of]}
@@ -108,7 +109,7 @@ func (g *group) Gather(base cuda.Ptr, bounds []int64) error {
 	})
 }
 
-// Synchronize looks after the other ranks while it waits.
+// Synchronize also watches the other ranks while it waits.
 func (g *group) Synchronize() error {
 	if g.gone != nil {
 		return g.gone
@@ -124,14 +125,14 @@ func (g *group) Synchronize() error {
 	if err != nil {
 		return err
 	}
-	return g.driver.Synchronize() // which knows then that nothing is pending
+	return g.driver.Synchronize() // so that the driver knows that nothing is pending
 }
 
-// abortTime is how long the library may take to end what hangs.
+// abortTime is how long the library may take to end hanging calls.
 const abortTime = 10 * time.Second
 
-// leave ends the communicator after an error, which it returns: what waits on the GPU for the
-// others ends, and they learn of it.
+// leave ends the communicator after an error and returns the error. Work on the GPU that waits for
+// other ranks ends, and they learn of it.
 func (g *group) leave(why error) error {
 	if g.gone != nil {
 		return g.gone
@@ -154,7 +155,7 @@ func (g *group) leave(why error) error {
 	return why
 }
 
-// Close parts from the other ranks, when all do. Closing twice does nothing.
+// Close leaves the communicator when all ranks do. Closing twice does nothing.
 func (g *group) Close() error {
 	if g.gone != nil {
 		return nil

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Ports of Slurm's jobs, which are a job's own on most days: firstPort, and as many as numPorts.
+// Ports for Slurm's jobs: firstPort and the next ones. Two jobs rarely have the same.
 const (
 	firstPort = 61440
 	numPorts  = 4096
 )
 
-// Meeting is where rank 0 is to listen by what the environment of a launcher says, HOST:PORT:
-// what NCCL_COMM_ID says; the port above torchrun's, which listens on its own; in a job of Slurm
-// a port of the first machine that follows from the job's number.
+// Meeting returns the HOST:PORT where rank 0 listens, from a launcher's environment. That is
+// NCCL_COMM_ID, or the port above torchrun's. For a Slurm job it is a port of the first machine,
+// computed from the job's number.
 func Meeting(env func(string) string) (string, error) {
 	if at := env("NCCL_COMM_ID"); at != "" {
 		return at, nil
@@ -43,7 +43,7 @@ func Meeting(env func(string) string) (string, error) {
 		"or set NCCL_COMM_ID=HOST:PORT for all of them, to the machine of rank 0 and a port that is free there")
 }
 
-// firstHost is the first name of a list of Slurm's: node[001-004,7],other.
+// firstHost returns the first name of a Slurm list: node[001-004,7],other.
 func firstHost(nodes string) string {
 	var name strings.Builder
 	for nodes != "" && nodes[0] != ',' {

@@ -11,7 +11,7 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
-// Open meets the other ranks, of which each opens its own.
+// Open meets the other ranks. Each rank calls Open.
 func Open(o Options) (*Communicator, error) {
 	if w := o.World; w != nil {
 		o.Rank, o.Size = w.Rank(), w.Size()
@@ -53,8 +53,8 @@ func open(o *Options) (*group, error) {
 	return &group{table: t, driver: o.Driver, stream: stream, rank: o.Rank, size: o.Size, timeout: wait}, nil
 }
 
-// agree makes sure, before ranks wait for each other, that all have a library of one version:
-// else each has an error, its own if it has one.
+// agree checks that all ranks have a library of one version, before they wait for each other. If
+// not, each rank returns an error, its own if it has one.
 func agree(w comm.World, g *group, err error) error {
 	failed, number := int64(0), int64(0)
 	if err != nil {
@@ -76,13 +76,13 @@ func agree(w comm.World, g *group, err error) error {
 	return nil
 }
 
-// meet joins the others.
+// meet joins the other ranks.
 func (g *group) meet(o *Options) error {
 	if o.World == nil {
 		if o.Meet == "" {
 			return errors.New("BUG: nobody says where ranks are to meet")
 		}
-		if err := os.Setenv("NCCL_COMM_ID", o.Meet); err != nil { // where the library looks, of each rank
+		if err := os.Setenv("NCCL_COMM_ID", o.Meet); err != nil { // the library of each rank reads it
 			return err
 		}
 	}
@@ -93,7 +93,7 @@ func (g *group) meet(o *Options) error {
 	return g.queue("meet the other ranks", func(uintptr) result { return g.initRank(&g.comm, &x, g.rank, g.size) })
 }
 
-// invite is the id of the communicator, which rank 0 makes where there is a World.
+// invite returns the id of the communicator. With a World rank 0 makes it.
 func (g *group) invite(w comm.World) (x id, err error) {
 	var r result
 	if w == nil || g.rank == 0 {

@@ -13,10 +13,10 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda/libraries"
 )
 
-// sonames are what the library is called.
+// sonames are the library's file names.
 var sonames = []string{"libnccl.so.2", "libnccl.so"}
 
-// Find says which library Open would open: the one at a path, or see Options.Library.
+// Find returns the library that Open would open: the one at path, or see Options.Library.
 func Find(path string) (Library, error) {
 	t, err := find(path)
 	if err != nil {
@@ -25,8 +25,8 @@ func Find(path string) (Library, error) {
 	return Library{t.path, t.version()}, nil
 }
 
-// find opens the library at a path, which MLC_LIBNCCL names if the path is empty, or else the
-// first of those that are found which has what is needed.
+// find opens the library at a path. If the path is empty, MLC_LIBNCCL names it. Otherwise find
+// opens the first library found that has all functions.
 func find(path string) (*table, error) {
 	if path = cmp.Or(path, os.Getenv("MLC_LIBNCCL")); path != "" {
 		t, err := openTable(path)
@@ -44,7 +44,7 @@ func find(path string) (*table, error) {
 			if err == nil {
 				return t, nil
 			}
-			if !place.Loader || errors.As(err, new(*unfit)) { // a name that the loader does not know is no library
+			if !place.Loader || errors.As(err, new(*unfit)) { // if the loader does not know a name, there is no such library
 				failed = append(failed, err)
 			}
 		}
@@ -55,7 +55,7 @@ func find(path string) (*table, error) {
 	return nil, fmt.Errorf("NCCL cannot be loaded: %w; name another file with MLC_LIBNCCL, or use --ranks mpi", errors.Join(failed...))
 }
 
-// missing says that there is no library, and what to do.
+// missing is the error that there is no library, with a remedy.
 func missing(places []libraries.Place) error {
 	var where []string
 	for _, p := range places {

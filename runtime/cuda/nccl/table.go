@@ -28,14 +28,14 @@ const (
 	recv
 	allGather
 	broadcast
-	// What follows is used if it is there.
+	// The following functions are optional.
 	commInitRankScalable
 	numSymbols
 
 	numNeeded = commInitRankScalable
 )
 
-// names are what the library exports.
+// names are the functions' names in the library.
 var names = [numSymbols]string{
 	getVersion:           "ncclGetVersion",
 	getUniqueId:          "ncclGetUniqueId",
@@ -94,8 +94,8 @@ func openTable(path string) (*table, error) {
 	return t, nil
 }
 
-// call calls a function with integers and addresses. What an argument points to
-// stays where it is meanwhile if the conversion to uintptr is in the argument.
+// call calls a function with integers and addresses. The memory of an argument stays in place
+// during the call if the conversion to uintptr is in the argument.
 //
 //go:uintptrescapes
 func (t *table) call(s symbol, args ...uintptr) result {
@@ -105,7 +105,7 @@ func (t *table) call(s symbol, args ...uintptr) result {
 
 func (t *table) version() string { return versionText(t.number) }
 
-// versionText prints 22809 as 2.28.9, and 2804, as it was before 2.9, as 2.8.4.
+// versionText prints 22809 as 2.28.9, and 2804, the format before 2.9, as 2.8.4.
 func versionText(v int) string {
 	const grew = 10000
 	if v < grew {

@@ -10,7 +10,7 @@ import (
 // Open says that this program was built without support for the library.
 func Open(Options) (*Communicator, error) { return nil, unavailable() }
 
-// Find says so, too.
+// Find returns the same error.
 func Find(string) (Library, error) { return Library{}, unavailable() }
 
 func unavailable() error {

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	patience = 30 * time.Minute // unless somebody says otherwise
+	patience = 30 * time.Minute // by default
 
-	shortest = 10 * time.Microsecond // between two looks
+	shortest = 10 * time.Microsecond // between two calls of done
 	longest  = time.Millisecond
-	share    = 16 // of the time so far that a wait may be longer than need be
+	share    = 16 // a wait lasts at most this part longer than necessary
 )
 
-// timeout is how long to wait for other ranks.
+// timeout returns how long to wait for other ranks.
 func timeout(asked time.Duration) (time.Duration, error) {
 	if asked > 0 {
 		return asked, nil
@@ -34,8 +34,8 @@ func timeout(asked time.Duration) (time.Duration, error) {
 	return d, nil
 }
 
-// until calls done, more and more rarely, until it says so; it is an error if that takes too
-// long.
+// until calls done until it returns true, less and less often. Taking longer than the timeout is
+// an error.
 func (g *group) until(doing string, done func() (bool, error)) error {
 	start := time.Now()
 	for {
@@ -52,7 +52,7 @@ func (g *group) until(doing string, done func() (bool, error)) error {
 	}
 }
 
-// await waits until the library has taken what it was asked for with a result.
+// await waits until the library has accepted a call that returned r.
 func (g *group) await(doing string, r result) error {
 	return g.until(doing, func() (bool, error) {
 		switch r {
@@ -66,7 +66,7 @@ func (g *group) await(doing string, r result) error {
 	})
 }
 
-// failure is the error of a result.
+// failure returns the error of a result.
 func (g *group) failure(doing string, r result) error {
 	meaning, last := g.describe(r)
 	text := fmt.Sprintf("%s (%s): %s: %s", g.name(), filepath.Base(g.path), doing, meaning)
@@ -76,7 +76,7 @@ func (g *group) failure(doing string, r result) error {
 	return fmt.Errorf("%s\n%s", text, help(r, last))
 }
 
-// help says what a user can do about a result, with what the library has warned of.
+// help returns a remedy for a result and the library's last warning.
 func help(r result, last string) string {
 	switch {
 	case r == invalidUsage && (strings.Contains(last, "Duplicate GPU") || strings.Contains(last, "same GPU")):

@@ -9,8 +9,8 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
-// A world is a comm.World: messages of the host go by way of the device, since the library
-// sends nothing else.
+// A world is a comm.World. Messages of the host go through the device, since the library sends
+// only device memory.
 type world struct {
 	*group
 	host []byte // pinned
@@ -25,7 +25,7 @@ const (
 
 func (w *world) About() string { return "NCCL " + w.version() }
 
-// Exchange has what is sent first in the memory, and behind it what is received.
+// Exchange places sent parts first in the memory and received parts after them.
 func (w *world) Exchange(send, receive []comm.Part) error {
 	middle := room(send)
 	end := middle + room(receive)

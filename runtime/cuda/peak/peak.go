@@ -1,9 +1,8 @@
-// Package peak measures the most that a GPU does: fused multiply-adds in registers,
-// and bytes copied in its memory. Shares of what a kernel could do at best are of
-// these, since no kernel reaches what a data sheet says.
+// Package peak measures the highest rates of a GPU: fused multiply-adds in registers, and bytes
+// copied in its memory. A kernel's share of the peak refers to these rates, since no kernel
+// reaches the data sheet's.
 //
-// Package cuda, before it, says what a driver does; the verb bench and mlc prove,
-// after it, hold the times of kernels against it.
+// Package cuda provides the driver. The verb bench and mlc prove compare kernels with these rates.
 package peak
 
 import (
@@ -18,12 +17,12 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
-// Peak is what was measured. A rate is 0 where the device's clock does not advance.
+// A Peak is the measured rates. A rate is 0 if the device's clock does not advance.
 type Peak struct {
-	Flops  float64 `json:"flops_per_second"`                  // of fp32, a fused multiply-add is two
+	Flops  float64 `json:"flops_per_second"`                  // of fp32; a fused multiply-add counts as two
 	Narrow float64 `json:"narrow_flops_per_second,omitempty"` // of bf16 products on tensor cores, by mma.sync
-	TF32   float64 `json:"tf32_flops_per_second,omitempty"`   // and of TF32
-	Bytes  float64 `json:"bytes_per_second"`                  // copied within the device's memory, read and written
+	TF32   float64 `json:"tf32_flops_per_second,omitempty"`   // of TF32 products on tensor cores
+	Bytes  float64 `json:"bytes_per_second"`                  // copied within the device's memory; reads and writes both count
 }
 
 // The sizes of the probes.
@@ -31,26 +30,26 @@ const (
 	threads = 256 // of a block
 	warp    = 32
 
-	coreChains = 4   // accumulators of a warp: no more fit where all threads are resident
+	coreChains = 4   // accumulators of a warp; more do not fit with all threads resident
 	chains     = 8   // accumulators of a thread: more than enough to hide the latency
-	links      = 128 // multiply-adds of a thread in an iteration of the loop, so that the loop costs little
-	products   = 32  // of matrices on tensor cores, of a warp in an iteration
+	links      = 128 // multiply-adds of a thread per iteration, so that the loop costs little
+	products   = 32  // products on tensor cores, of a warp per iteration
 	vector     = 16  // bytes
-	vectors    = 4   // that a thread copies
+	vectors    = 4   // copied by a thread
 	tile       = threads * vector * vectors
-	fullSM     = 2048 // threads, where the driver does not tell
+	fullSM     = 2048 // threads, if the driver does not tell
 	maxTurns   = 1 << 14
 	maxCopied  = 1 << 30 // bytes
-	memoryPart = 4       // of the free memory a copy may take one part for each end
+	memoryPart = 4       // each end of a copy takes at most this part of the free memory
 )
 
 const (
-	longEnough = 10 * time.Millisecond // beside which starting a kernel is nothing
+	longEnough = 10 * time.Millisecond // much longer than a kernel takes to start
 	repeats    = 5
 )
 
-// Measure takes a tenth of a second on a GPU, and on the simulator as little as
-// the smallest probe. It frees what it allocates.
+// Measure takes a tenth of a second on a GPU. The simulator is so slow that only the smallest
+// probes run. Measure frees the memory that it allocates.
 func Measure(d cuda.Driver) (p Peak, err error) {
 	m, err := d.Load(source())
 	if err != nil {
@@ -71,8 +70,8 @@ func Measure(d cuda.Driver) (p Peak, err error) {
 	return p, nil
 }
 
-// arithmetic fills the device with more and more blocks, and then lets each work longer,
-// of a kernel whose blocks do so much in an iteration.
+// arithmetic measures a kernel whose blocks do each operations per iteration. It first raises the
+// number of blocks until they fill the device, and then the number of iterations.
 func arithmetic(d cuda.Driver, m cuda.Module, kernel string, each float64) (rate float64, err error) {
 	f, err := m.Function(kernel)
 	if err != nil {
@@ -97,7 +96,7 @@ func arithmetic(d cuda.Driver, m cuda.Module, kernel string, each float64) (rate
 	})
 }
 
-// bandwidth copies more and more: what is small stays in a cache.
+// bandwidth measures copies of growing size, since small ones stay in a cache.
 func bandwidth(d cuda.Driver, m cuda.Module) (rate float64, err error) {
 	f, err := m.Function("copy_tiles")
 	if err != nil {
@@ -132,9 +131,8 @@ func bandwidth(d cuda.Driver, m cuda.Module) (rate float64, err error) {
 	})
 }
 
-// grow doubles n until a launch takes long enough or n is the most, repeats that
-// one, and returns how much work a second its fastest did. prepare returns the work
-// of a launch for n, and the launch.
+// grow doubles n until a launch takes long enough or n is most. It repeats that launch and returns
+// the fastest one's work per second. prepare returns a launch for n, and its work.
 func grow(d cuda.Driver, most int, prepare func(n int) (work float64, launch func() error, err error)) (rate float64, err error) {
 	start, err := d.NewEvent()
 	if err != nil {
@@ -178,15 +176,14 @@ func grow(d cuda.Driver, most int, prepare func(n int) (work float64, launch fun
 	}
 }
 
-// release ends something. Its error counts if there is none: on a lost device it is the
-// same again.
+// release ends something and sets err if it was nil: a lost device returns its first error again.
 func release(err *error, end func() error) {
 	if failed := end(); *err == nil {
 		*err = failed
 	}
 }
 
-// source is the probes in PTX.
+// source returns the probes as PTX.
 func source() string {
 	var load, store strings.Builder
 	for i := range vectors {
@@ -201,7 +198,7 @@ func source() string {
 	return text + fmt.Sprintf(copyTiles, tile, vector, load.String(), store.String())
 }
 
-// scalar is chains of multiply-adds.
+// scalar returns a probe with chains of multiply-adds.
 func scalar() string {
 	var initial, loop strings.Builder
 	for i := range chains {
@@ -213,12 +210,12 @@ func scalar() string {
 	return arithmeticOf("multiply_add", chains, initial.String(), loop.String())
 }
 
-// A core is chains of products of 16 x depth by depth x 8 numbers on tensor cores.
+// A core is a probe with chains of products of 16 x depth by depth x 8 matrices on tensor cores.
 type core struct {
 	name     string
 	depth    float64
 	multiply string // the instruction
-	factors  string // makes %pair, all factors, of x and y
+	factors  string // sets %pair, all factors, from x and y
 }
 
 func cores() []core {
@@ -245,8 +242,8 @@ func (c core) source() string {
 	return arithmeticOf(c.name, 4*coreChains, initial.String(), loop.String())
 }
 
-// arithmeticOf is a kernel that goes through a loop with accumulators %a0, … and writes
-// their sum, so that no compiler drops them.
+// arithmeticOf returns a kernel that runs a loop on accumulators %a0, … and writes their sum, so
+// that no compiler drops them.
 func arithmeticOf(name string, accumulators int, initial, loop string) string {
 	var sum strings.Builder
 	for i := range accumulators {
@@ -287,7 +284,7 @@ const arithmeticText = `
 }
 `
 
-// copyTiles copies a tile a block.
+// copyTiles is a kernel whose blocks copy a tile each.
 const copyTiles = `
 .visible .entry copy_tiles(.param .u64 dst, .param .u64 src)
 .reqntid 256

@@ -1,9 +1,8 @@
 //go:build linux && (amd64 || arm64)
 
-// Package fakecuda builds a driver library that plays a GPU, for tests of package
-// libcuda and of what stands on it. It does copies and memsets, notes launches,
-// and fails where it is told to. The library is one of C (testdata/fake.c), so
-// that tests cross the same border as a program with the real one.
+// Package fakecuda builds a driver library that imitates a GPU, for tests of package libcuda and
+// of its users. The library copies, clears, notes launches, and fails on demand. It is written in
+// C (testdata/fake.c), so that tests cross the same boundary as programs with the real one.
 package fakecuda
 
 import (
@@ -22,19 +21,19 @@ import (
 //go:embed testdata/fake.c
 var source []byte
 
-// Prebuilt names the environment variable that gives the path of a library that
-// is there already. A program that is linked with the library needs this.
+// Prebuilt is the environment variable with the path of a library that is already built. A program
+// that is linked with the library needs it.
 const Prebuilt = "FAKE_LIBCUDA"
 
-// A Library is a fake driver. The copies of a process share their state.
+// A Library is a fake driver. Copies in one process share their state.
 type Library struct {
 	Path   string
 	handle uintptr
 	t      testing.TB
 }
 
-// Build compiles the library with the C compiler of the machine, and skips the
-// test if there is none. With the macro NO_GRAPHS it lacks functions.
+// Build compiles the library with the machine's C compiler, and skips the test if it has no
+// compiler. With the macro NO_GRAPHS the library lacks functions.
 func Build(t testing.TB, macros ...string) *Library {
 	t.Helper()
 	l := &Library{t: t, Path: os.Getenv(Prebuilt)}
@@ -78,12 +77,11 @@ func (l *Library) call(name string, args ...uintptr) int {
 	return int(int32(r))
 }
 
-// Reset makes a new device and forgets the old one with all that was on it.
+// Reset makes a new device and forgets the old one with its contents.
 func (l *Library) Reset() { l.call("fake_reset") }
 
-// Set sets what the device is: version, devices, major, minor; fill, the byte that new
-// memory is full of; and moves, 1 if it really runs the kernels of package cuda's Machine,
-// but settle.
+// Set sets a property of the device: version, devices, major or minor; fill, the byte that fills
+// new memory; or moves. With moves 1 it runs the kernels of package cuda's Machine except settle.
 func (l *Library) Set(what string, value int) {
 	l.t.Helper()
 	if l.call("fake_set", uintptr(unsafe.Pointer(cString(what))), uintptr(value)) != 0 {
@@ -91,7 +89,7 @@ func (l *Library) Set(what string, value int) {
 	}
 }
 
-// Fail lets a function of the library fail once, after so many calls that work.
+// Fail makes a function of the library fail once, after that many successful calls.
 func (l *Library) Fail(function string, code, after int) {
 	l.t.Helper()
 	if l.call("fake_fail", uintptr(unsafe.Pointer(cString(function))), uintptr(code), uintptr(after)) != 0 {
@@ -102,10 +100,10 @@ func (l *Library) Fail(function string, code, after int) {
 // Poison makes the next kernel lose the device with a code.
 func (l *Library) Poison(code int) { l.call("fake_poison", uintptr(code)) }
 
-// Live counts what was made and not freed.
+// Live returns the number of objects made and not freed.
 func (l *Library) Live() int { return l.call("fake_live") }
 
-// Calls counts the calls of a function of the library, whatever came of them.
+// Calls counts the calls of a function of the library, failed ones included.
 func (l *Library) Calls(function string) int {
 	return l.call("fake_calls", uintptr(unsafe.Pointer(cString(function))))
 }
@@ -118,7 +116,7 @@ type Launch struct {
 	Args        []byte
 }
 
-// Launches gives the kernels that have run, in their order.
+// Launches returns the kernels that have run, in order.
 func (l *Library) Launches() []Launch {
 	all := make([]Launch, l.call("fake_launches"))
 	for i := range all {
