@@ -14,14 +14,14 @@ import (
 	"github.com/arithlang/mlc/sim/counted"
 )
 
-// Steps are counted until batches of the same shape have come again and graphs are
-// replayed, or until there were very many launches.
+// Steps are counted until graphs of batches with the same shape are replayed, or until
+// manyLaunches.
 const (
 	countedSteps = 10
 	manyLaunches = 100_000
 )
 
-// counting opens a counting device, with the card and registers of o, and the model's machine on it.
+// counting opens a counting device with o's card and registers, and the model's machine on it.
 func (m *Model) counting(o counted.Options) (*counted.Driver, *cuda.Machine, error) {
 	o.Program, o.Costs = m.GPU, m.Costs
 	d, err := counted.Open(o)
@@ -32,14 +32,14 @@ func (m *Model) counting(o counted.Options) (*counted.Driver, *cuda.Machine, err
 	return d, machine, err
 }
 
-// unbegun is a trainer that has no parameters, ready for steps that are counted.
+// unbegun returns a trainer without parameters, ready to count steps.
 func (m *Model) unbegun(on device.Machine) (*train.Trainer, error) {
 	t := &train.Trainer{Machine: on, Plan: &m.Plan, Params: m.Params, Config: m.Train, Given: m.Given}
 	return t, t.SetTask(m.Task, tasks.Kit())
 }
 
-// Count counts the work of training on a card. As in training, it waits only for the step with a
-// report, here the last. Equal models give equal reports; nothing in them depends on the host.
+// Count counts the work of training on a card. As in training, only the step with a report waits,
+// here the last. Equal models give equal reports on every host.
 func (m *Model) Count(o counted.Options) (counted.Report, error) {
 	d, machine, err := m.counting(o)
 	if err != nil {
@@ -64,8 +64,7 @@ func (m *Model) Count(o counted.Options) (counted.Report, error) {
 	return d.Report(m.Name, d.Counts(), steps), machine.Close()
 }
 
-// CountSteps counts n steps, or with n = 0 some seconds of them, and what they take of the
-// host.
+// CountSteps counts n steps and their time on the host, or with n = 0 some seconds of steps.
 func (m *Model) CountSteps(o counted.Options, n int) (counted.Report, error) {
 	d, machine, err := m.counting(o)
 	if err != nil {
@@ -79,8 +78,8 @@ func (m *Model) CountSteps(o counted.Options, n int) (counted.Report, error) {
 	return r, errors.Join(err, machine.Close())
 }
 
-// CountOn plans a step that more and more of a cluster's GPUs share, from so many counted
-// steps; o says of which card. Equal models give equal plans.
+// CountOn plans a step that a cluster's GPUs share, for each number in gpus, from counted steps on
+// o's card. Equal models give equal plans.
 func (m *Model) CountOn(o counted.Options, on cluster.Cluster, network string, gpus []int, steps int) (*cluster.Plan, error) {
 	p := cluster.NewPlan(m.Name, on, network, m.Train.Batch, cmp.Or(m.Train.Chunk, m.Train.MicroBatch), m.Plan.NumParams)
 	for _, on.GPUs = range gpus {

@@ -1,7 +1,7 @@
-// Package live turns a compiled spec into values of this process, without a generated program:
-// the configuration, the launch plan, the kernels for a GPU and their costs. It prints and builds
-// no Go, so there are no kernels for a processor. Package codegen prints its PTX. A test compares
-// it with generated programs, launch by launch.
+// Package live turns a compiled spec into values of this process, without a generated program: the
+// configuration, the launch plan, the GPU kernels and their costs. It prints and builds no Go, so
+// processor kernels are missing. Package codegen prints its PTX. A test compares it with generated
+// programs, launch by launch.
 package live
 
 import (
@@ -26,26 +26,24 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// A Model is a compiled training. It does not change, and any number of goroutines may
-// use it.
+// A Model is a compiled training. It does not change, and any number of goroutines may use it.
 type Model struct {
-	Name   string // of the spec, with /STAGE behind it where it has stages
+	Name   string // of the spec; a stage appends /STAGE
 	Task   task.Config
 	Train  train.Config
 	Eval   eval.Config
 	Params []device.Param // in arena order
 	Plan   device.Plan
 	GPU    cuda.Program // by kernel number
-	// Costs are what a launch has to do at least, by kernel number. Where the rounds of a
-	// kernel's loops differ, they are gone through.
+	// Costs return the least work of a launch, by kernel number. If the iterations of a kernel's
+	// loops differ, they are counted one by one.
 	Costs []func(e *device.Env) cpu.Cost
-	// Given are the elements of the fixed parameters that come from files, by name. Those
-	// that a calibration of another stage makes are only in a run; without one they are 0.
+	// Given has the elements of fixed parameters from files, by name. Parameters that another
+	// stage's calibration makes exist only in a run; elsewhere they are 0.
 	Given map[string][]float32
 }
 
-// New makes the model of one training. A spec with stages is several: give it each of
-// p.Trainings().
+// New makes the model of one training. For a spec with stages, call it with each of p.Trainings().
 func New(p *compiler.Program) (*Model, error) {
 	if p.Lowered == nil {
 		return nil, fmt.Errorf("%s has %d stages, and a model is of one of them", p.Spec.Name, len(p.Stages))
@@ -86,7 +84,7 @@ func New(p *compiler.Program) (*Model, error) {
 	return m, nil
 }
 
-// newGemm is a product as the runtime sees it.
+// newGemm returns the runtime's form of a product.
 func newGemm(g *kernel.Gemm) *cuda.Gemm {
 	m, n, k := ofLaunch(g.Size[0]), ofLaunch(g.Size[1]), ofLaunch(g.Size[2])
 	return &cuda.Gemm{
@@ -95,15 +93,15 @@ func newGemm(g *kernel.Gemm) *cuda.Gemm {
 	}
 }
 
-// Machine is a GPU for the model. The driver stays open.
+// Machine returns a GPU for the model. The driver stays open.
 func (m *Model) Machine(d cuda.Driver) (*cuda.Machine, error) { return m.Multiplied(d, nil) }
 
-// Multiplied is a Machine whose products a library computes, if there is one.
+// Multiplied returns a Machine whose products a library computes, unless by is nil.
 func (m *Model) Multiplied(d cuda.Driver, by cuda.Multiplier) (*cuda.Machine, error) {
 	return m.machine(d, cuda.Options{Multiplier: by})
 }
 
-// Ranked is the Machine of one of the processes that train together.
+// Ranked returns the Machine of one of the processes that train together.
 func (m *Model) Ranked(d cuda.Driver, by cuda.Collective) (*cuda.Machine, error) {
 	return m.machine(d, cuda.Options{Ranks: by})
 }
@@ -113,7 +111,7 @@ func (m *Model) machine(d cuda.Driver, o cuda.Options) (*cuda.Machine, error) {
 	return cuda.NewMachine(cuda.NewDevice(d), m.GPU, &m.Plan, o)
 }
 
-// Trainer is ready for the first step on a machine, of a run that is not kept.
+// Trainer returns a trainer that is ready for the first step on a machine and keeps no run.
 func (m *Model) Trainer(machine device.Machine) (*train.Trainer, error) {
 	t := &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Config: m.Train, Given: m.Given}
 	return t, t.Prepare(m.Task, tasks.Kit())

@@ -12,7 +12,7 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// newPlan is what package host prints as plan.go.
+// newPlan returns the plan that package host prints as plan.go.
 func newPlan(p *lower.Program) device.Plan {
 	out := device.Plan{NumParams: p.NumParams, States: p.States, MatrixStates: p.MatrixStates,
 		NumUses: p.NumUses, Joins: p.Joins, Rounds: p.Rounds, Folds: p.Folds, Source: p.Source, Target: p.Target, AnyLaunch: p.AnyLaunch, AnyLength: p.AnyLength, Packed: p.Packed}
@@ -38,7 +38,7 @@ func newPlan(p *lower.Program) device.Plan {
 // A program is an entry of the plan.
 type program struct {
 	*lower.Entry
-	kernels map[*kernel.Kernel]int // their numbers
+	kernels map[*kernel.Kernel]int // kernel numbers
 }
 
 // A run is one launch of a program.
@@ -47,7 +47,7 @@ type run struct {
 	q      device.Queue
 	e      *device.Env
 	arrays map[string]device.Array // by buffer
-	refs   []device.Ref            // room for the arguments of a kernel
+	refs   []device.Ref            // reused for the arguments of a kernel
 }
 
 func (p *program) run(q device.Queue, e *device.Env) {
@@ -63,7 +63,7 @@ func (p *program) run(q device.Queue, e *device.Env) {
 	}
 }
 
-// step runs a routine as often as the launch says.
+// step runs a routine as often as the launch requires.
 func (r *run) step(s lower.Step) {
 	switch {
 	case s.Unless != plan.Once && runs(s.Unless, r.e) > 0:
@@ -72,7 +72,7 @@ func (r *run) step(s lower.Step) {
 		r.routine(s.Routine, 0)
 		return
 	}
-	first := 0 // the layer number of the first iteration
+	first := 0 // layer number of the first iteration
 	if s.Runs == plan.WithGrad {
 		first = s.N * runs(plan.NoGrad, r.e)
 	}
@@ -102,7 +102,7 @@ func (r *run) routine(of *lower.Routine, l int) {
 	}
 }
 
-// place is where an argument is in iteration l.
+// place returns the place of an argument in iteration l.
 func (r *run) place(a lower.Arg, l int) device.Ref {
 	switch a.Space {
 	case lower.InParams:
@@ -125,7 +125,7 @@ func (r *run) place(a lower.Arg, l int) device.Ref {
 	return r.arrays[a.Ref.Buffer].At(a.Ref.Index(l, runs(a.Ref.Runs, r.e)))
 }
 
-// runs is how often a launch goes through a stack.
+// runs returns how often a launch runs a stack.
 func runs(r plan.Runs, e *device.Env) int {
 	switch r {
 	case plan.NoGrad:
@@ -163,8 +163,8 @@ func place(m *lower.Memory, e *device.Env) (map[string]device.Array, device.Allo
 	return arrays, at
 }
 
-// elements is the size of a tensor in memory, with C rows where the shape has T; of
-// packed rows there are as many as the examples have.
+// elements returns the size of a tensor in memory, with C rows for T. Packed rows are as many as
+// the examples have.
 func elements(shape []ir.Dim, e *device.Env, packed bool) int {
 	n := 1
 	if packed && lower.Rows(shape) {
@@ -185,7 +185,7 @@ func elements(shape []ir.Dim, e *device.Env, packed bool) int {
 	return n
 }
 
-// layout says where the runtime meets the buffers of a memory.
+// layout returns the layout of the buffers that the runtime uses.
 func layout(m *lower.Memory) func(e *device.Env) device.Layout {
 	return func(e *device.Env) device.Layout {
 		arrays, used := place(m, e)

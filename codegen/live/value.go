@@ -8,10 +8,10 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// ofLaunch is an expression over the scalars of a launch as a function of them.
+// ofLaunch compiles an expression to a function of a launch's scalars.
 func ofLaunch(x *expr.Expr) func(e *device.Env) int { return cost.Compile(x, integer) }
 
-// integer reads a scalar.
+// integer returns a function that reads a scalar.
 func integer(name string) func(e *device.Env) int {
 	of, known := abi.Find(name)
 	if !known || of.Type != abi.I32 {
@@ -21,7 +21,7 @@ func integer(name string) func(e *device.Env) int {
 	return func(e *device.Env) int { return int(int32(bits(e))) }
 }
 
-// scalars are the integers of a launch.
+// scalars returns the integers of a launch.
 func scalars(e *device.Env) kernel.Scalars {
 	s := kernel.Scalars{}
 	for _, of := range abi.Scalars() {
