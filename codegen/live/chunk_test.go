@@ -15,10 +15,10 @@ import (
 	"github.com/arithlang/mlc/sim/simulated"
 )
 
-// TestChunks adds up the gradients of a batch in chunks of each size: those of auto, which a
-// spec may name as well, to the last bit, and with any other size the same numbers within
-// rounding, in another order. One model shares no draws; in the other, examples share Abacus
-// offsets, recurrences and a table of learned biases.
+// TestChunks adds up the gradients of a batch in chunks of different sizes. The size that auto
+// chooses gives auto's bits when a spec names it. Other sizes sum in another order and differ only
+// by rounding. One model shares no draws. In the other, examples share Abacus offsets, recurrences
+// and a table of learned biases.
 func TestChunks(t *testing.T) {
 	for _, c := range []struct {
 		spec string
@@ -67,8 +67,8 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// TestChunksBesideGroups has chunks of 6 examples, of which 4 share draws: launches as large
-// as a GPU may have leave the parameters of launches of one example.
+// TestChunksBesideGroups has chunks of 6 examples and groups of 4 that share draws. The GPU's
+// largest launches give the parameters of launches of one example.
 func TestChunksBesideGroups(t *testing.T) {
 	m, err := live.New(compile(t, "small/looped", []string{"model.width=16", "model.heads=2", "model.ffn=geglu(hidden = 16)", "model.head=none", "model.loop.layers=1",
 		"task.digits=1..4", "train.batch=12", "train.microbatch=4"}))
@@ -94,7 +94,7 @@ func TestChunksBesideGroups(t *testing.T) {
 	}
 }
 
-// scarce is a driver of a device on which there is always so much memory left.
+// scarce is a driver that always reports the same free memory.
 type scarce struct {
 	cuda.Driver
 	free int64
@@ -102,9 +102,9 @@ type scarce struct {
 
 func (s scarce) MemInfo() (free, total int64, err error) { return s.free, 0, nil }
 
-// TestMemoryDoesNotMatter takes a step of chunks that differ in their lengths and recurrences,
-// with memory for one chunk, for all of them in one launch and for a third: the same gradients
-// and parameters, to the last bit.
+// TestMemoryDoesNotMatter takes a step of chunks with different lengths and recurrences, with
+// memory for one chunk, for a third and for all in one launch. Gradients and parameters have the
+// same bits.
 func TestMemoryDoesNotMatter(t *testing.T) {
 	m, err := live.New(compile(t, "small/looped", []string{"model.width=16", "model.heads=2", "model.ffn=geglu(hidden = 16)", "model.head=none", "model.loop.layers=1", "model.loop.times=3",
 		"task.digits=1..6", "train.batch=12", "train.microbatch=2", "train.chunk=2"}))

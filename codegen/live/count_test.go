@@ -19,7 +19,7 @@ import (
 	"github.com/arithlang/mlc/sim/counted"
 )
 
-// steps are enough to launch, to record and to replay.
+// steps includes a step that launches, one that records a graph and one that replays it.
 const steps = 4
 
 // train does steps on a driver and returns the machine's first error.
@@ -43,20 +43,20 @@ func train(t *testing.T, m *live.Model, d cuda.Driver) {
 	}
 }
 
-// like is a card that is what a driver says.
+// like returns a card with a driver's properties.
 func like(i cuda.Info) card.Card {
 	return card.Card{Name: i.Name, SMs: i.SMs, Memory: i.Memory, FP32: 1, Bandwidth: 1, Arch: card.Arch{
 		Major: i.Major, Minor: i.Minor, Shared: i.SharedOptIn + 1<<10, Threads: 2048, Blocks: 32}}
 }
 
-// A launched is what both drivers know of the launches of a kernel.
+// A launched is the data about a kernel's launches that both drivers have.
 type launched struct {
 	launches, replicas, blocks, least, most int64
 	threads, shared                         int
 }
 
-// TestCountsAreWhatADriverSees trains on NVIDIA's driver as the fake library plays it and
-// on the driver that counts: the same kernels, grids, graphs, waits and memory.
+// TestCountsAreWhatADriverSees trains on the fake library of NVIDIA's driver and on the counting
+// driver. Both have the same kernels, grids, graphs, waits and memory.
 func TestCountsAreWhatADriverSees(t *testing.T) {
 	lib := fakecuda.Build(t)
 	for _, spec := range []string{"tiny", "successor", "kerple"} {
@@ -120,7 +120,7 @@ func (k launched) plus(l fakecuda.Launch) launched {
 		max(k.threads, l.Block[0]*l.Block[1]*l.Block[2]), max(k.shared, l.Shared)}
 }
 
-// An audit adds up the costs of the launches of a plan, from what they say themselves.
+// An audit adds up the costs of a plan's launches from their scalars.
 type audit struct {
 	device.Machine
 	costs []func(*device.Env) cpu.Cost
@@ -162,7 +162,7 @@ func (w *audited) Join(kernel int, e *device.Env, args ...device.Ref) {
 	w.Worker.Join(kernel, e, args...)
 }
 
-// note adds up what the plan asks for.
+// note adds up a launch of the plan.
 func (w *audited) note(kernel int, e *device.Env) {
 	launched := e.Launched()
 	c := w.a.costs[kernel](&launched)
@@ -171,8 +171,8 @@ func (w *audited) note(kernel int, e *device.Env) {
 	w.a.times[kernel]++
 }
 
-// TestCostsComeBackFromParameters adds up the costs of all launches as the plan makes
-// them, with all that it says, and as a driver sees them, from their parameters alone.
+// TestCostsComeBackFromParameters adds up the costs of all launches twice: from all scalars of the
+// plan, and from the parameters that a driver sees. Both are equal.
 func TestCostsComeBackFromParameters(t *testing.T) {
 	h200, err := card.Find("H200")
 	if err != nil {
@@ -213,7 +213,7 @@ func TestCostsComeBackFromParameters(t *testing.T) {
 	}
 }
 
-// TestCount holds a report to what is known of the model, twice to the same.
+// TestCount compares a report with known figures of the model, and with a second report.
 func TestCount(t *testing.T) {
 	h200, err := card.Find("H200")
 	if err != nil {
@@ -227,7 +227,7 @@ func TestCount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// 256 examples in chunks of 64: four replicas of what the plan launches.
+	// 256 examples in chunks of 64: four replicas of the plan's launches.
 	if r.Name != m.Name || r.Steps != 10 || r.Replays != 9 || r.Captures != 1 || r.Misses != 1 || r.Launches*3 > r.Plan || r.Host != 0 || r.Bound <= 0 {
 		t.Errorf("%+v", r)
 	}

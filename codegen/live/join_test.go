@@ -13,8 +13,8 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// TestJoinsAreIndependent records the launches of every program, as they lie in memory:
-// of those that go together, none writes what another reads or writes.
+// TestJoinsAreIndependent records the memory of all launches of every program. Among joined
+// launches, none writes memory that another reads or writes.
 func TestJoinsAreIndependent(t *testing.T) {
 	for _, c := range full.Some(cases, 4) {
 		p := compile(t, c.spec, c.set).Trainings()[c.training]
@@ -28,8 +28,8 @@ func TestJoinsAreIndependent(t *testing.T) {
 	}
 }
 
-// TestDependentJoinsAreFound lets each launch join the one before it that has the same
-// kernel, where the compiler did not.
+// TestDependentJoinsAreFound joins each launch with an earlier one of the same kernel that the
+// compiler did not join.
 func TestDependentJoinsAreFound(t *testing.T) {
 	p := compile(t, "successor", []string{"model.width=16", "model.heads=2", "model.ffn=relu(hidden = 16)", "train.batch=8"})
 	trials := 0
@@ -59,8 +59,8 @@ func TestDependentJoinsAreFound(t *testing.T) {
 	}
 }
 
-// dependent counts the launches that join others, and is an error where they depend on
-// them.
+// dependent counts the launches that join others, and returns an error if they depend on each
+// other.
 func dependent(t *testing.T, p *compiler.Program) (int, error) {
 	t.Helper()
 	m, err := live.New(p)
@@ -80,13 +80,13 @@ func dependent(t *testing.T, p *compiler.Program) (int, error) {
 	return r.joins, r.err
 }
 
-// joined is a Launcher that looks at launches that go together.
+// joined is a Launcher that checks joined launches.
 type joined struct {
 	kernels  []*kernel.Kernel
 	at       kernel.Scalars
 	last     int
 	env      device.Env
-	together [][]extent // the buffers of each
+	together [][]extent // the buffers of each joined launch
 	joins    int
 	err      error
 }

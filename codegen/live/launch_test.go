@@ -15,12 +15,11 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// TestLaunchesDoNotMatter takes a step with launches of one example, of some and of a whole
-// chunk, whose problems have their own lengths or are padded: the same gradients and the
-// same parameters, to the last bit. The models use parameters once; twice in
-// an encoder and a decoder; and in every run of a loop, on problems of several lengths,
-// which may say how many runs there are.
-// Biases are learned through tables, of positions that are drawn for a group, too.
+// TestLaunchesDoNotMatter takes a step with launches of one example, of some and of a whole chunk.
+// Problems have different lengths or are padded. Gradients and parameters have the same bits. The
+// models use parameters once, twice in an encoder and a decoder, or in every run of a loop. In
+// loops problems have several lengths, which may set the number of runs. Biases are learned
+// through tables, also of positions that are drawn for a group.
 func TestLaunchesDoNotMatter(t *testing.T) {
 	const fire, byLength = "model.loop.self.bias=fire(hidden = 4)", "model.loop.times=2 * digits - 1"
 	narrow := []string{"model.width=16", "model.heads=2", "train.batch=8", "train.microbatch=4"}
@@ -88,14 +87,14 @@ func TestLaunchesDoNotMatter(t *testing.T) {
 	}
 }
 
-// TestAnyLaunch has models of which launches are a part of the sums: what a query sees
-// hangs on the texts beside its own, and so do bias tables.
+// TestAnyLaunch checks which models may split sums into launches of any size, and why others may
+// not.
 func TestAnyLaunch(t *testing.T) {
 	const length = "a mask or bias reads the length of texts"
 	for _, c := range []struct {
 		spec string
 		set  []string
-		why  string // not
+		why  string // why not
 	}{
 		{"successor", nil, ""},
 		{"successor", []string{"model.decoder.self.bias=kerple / I"}, "the gradient of decoder.self.kerple.r1 is no sum over the rows of a launch"},
@@ -116,8 +115,8 @@ func TestAnyLaunch(t *testing.T) {
 	}
 }
 
-// TestTestsDoNotDependOnLaunches decodes and verifies problems of several lengths with
-// launches of one form and of all: the same replies and the same losses of labels.
+// TestTestsDoNotDependOnLaunches decodes and verifies problems of several lengths, with launches
+// of one problem and of more. Replies and losses of labels are the same.
 func TestTestsDoNotDependOnLaunches(t *testing.T) {
 	if full.Tests {
 		t.Run("equal runs", func(t *testing.T) { testsDoNotDepend(t, 2) })
@@ -166,8 +165,8 @@ func testsDoNotDepend(t *testing.T, runs int, set ...string) {
 	}
 }
 
-// launching is a machine for launches of so many examples, which are made alike if it
-// repeats them.
+// launching is a machine for launches of a number of examples. With repeats, it asks for identical
+// launches.
 type launching struct {
 	device.Machine
 	examples int
@@ -178,7 +177,7 @@ func (l launching) Repeats() bool { return l.repeats }
 
 func (l launching) Examples(int, int, func(int) float64) int { return l.examples }
 
-// differing says how many elements differ, and which is the first.
+// differing returns the number of elements that differ, and the first.
 func differing(a, b []float32) string {
 	n, first := 0, -1
 	for i := range a {
@@ -191,8 +190,8 @@ func differing(a, b []float32) string {
 	return fmt.Sprintf("%d of %d, the first at %d", n, len(a), first)
 }
 
-// TestSharedLayersAreRuns: layers that have all parameters in common are one that is gone
-// through as often, to the bit.
+// TestSharedLayersAreRuns compares layers that share all parameters with as many runs of one
+// layer. Their bits are the same.
 func TestSharedLayersAreRuns(t *testing.T) {
 	var trained [2][]float32
 	for i, set := range [][]string{

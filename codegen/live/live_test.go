@@ -18,12 +18,13 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// cases are the trainings whose generated programs a Model is held to: encoder-decoders
-// with learned and costly biases, loops with progressive loss that start from the input or
-// from noise, other optimizers, one of them matrixwise, rounded factors, and a pipeline: one stage leaves its attention, one has fixed parameters.
+// cases are trainings that a Model and a generated program have in common: encoder-decoders with
+// learned and costly biases, and loops with progressive loss that start from the input or from
+// noise. Others have different optimizers, one of them matrixwise, or rounded factors. In a
+// pipeline, one stage leaves its attention, and one has fixed parameters.
 var cases = []struct {
 	name, spec string
-	training   int // of a spec with stages
+	training   int // number of the stage, if the spec has stages
 	set        []string
 }{
 	{"tiny", "tiny", 0, []string{"train.batch=7", "train.microbatch=2"}},
@@ -50,13 +51,13 @@ func compile(t *testing.T, spec string, set []string) *compiler.Program {
 	return p
 }
 
-// TestModelsAreTheGeneratedOnes generates the trainings as packages, and runs a test
-// beside them that compares each with its Model: settings, parameters, every launch of
-// every program, sizes and costs of kernels, and three steps of training.
+// TestModelsAreTheGeneratedOnes generates the trainings as packages. Next to them it runs a test
+// that compares each with its Model: settings, parameters, every launch of every program, sizes
+// and costs of kernels, and three steps of training.
 func TestModelsAreTheGeneratedOnes(t *testing.T) {
 	full.Only(t)
 	dir := full.Folder(t, "testdata/programs-live")
-	whole := &compiler.Program{Source: "cases", Spec: &check.Spec{Name: "cases"}} // a pipeline of all of them
+	whole := &compiler.Program{Source: "cases", Spec: &check.Spec{Name: "cases"}} // a pipeline of all cases
 	var imports, table strings.Builder
 	for _, c := range cases {
 		p := compile(t, c.spec, c.set).Trainings()[c.training]
@@ -93,7 +94,7 @@ func TestModelsAreTheGeneratedOnes(t *testing.T) {
 	}
 }
 
-// TestNewWantsOneTraining has no model of several.
+// TestNewWantsOneTraining checks that a spec with several stages has no model.
 func TestNewWantsOneTraining(t *testing.T) {
 	p := compile(t, "small/successor_abc", nil)
 	if _, err := live.New(p); err == nil || !strings.Contains(err.Error(), "2 stages") {
@@ -101,7 +102,7 @@ func TestNewWantsOneTraining(t *testing.T) {
 	}
 }
 
-// TestTablesAreGiven has the elements of a table for the parameter that wants them.
+// TestTablesAreGiven checks that a table's elements reach the parameter.
 func TestTablesAreGiven(t *testing.T) {
 	const header = `{"t":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]}}`
 	table := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)

@@ -12,7 +12,7 @@ import (
 	"github.com/arithlang/mlc/sim/simulated"
 )
 
-// listener notes the products that a Multiplier is asked for.
+// listener records the products of a Multiplier.
 type listener struct {
 	*simulated.Multiplier
 	products []cuda.Product
@@ -24,14 +24,14 @@ func (l *listener) Multiply(p *cuda.Product) error {
 }
 
 // TestProductsOfALibrary trains on the simulated GPU with the kernels' products and with a
-// library's, whose sums are in float64: gradients are the same up to rounding. What is
-// rounded to BF16 on the way may differ by one place of that, and so may what follows.
+// library's, which sums in float64. Gradients are the same up to rounding. Values rounded to BF16
+// in between may differ by one unit in the last place, and so may all that depends on them.
 func TestProductsOfALibrary(t *testing.T) {
 	for _, c := range full.Some([]struct {
 		name, spec string
 		set        []string
-		off        float64 // of the largest gradient
-		batches    bool    // several replicas or sets are one product, where replicas have as many rows
+		off        float64 // error allowed, relative to the largest gradient
+		batches    bool    // replicas with equally many rows, or sets, are one product
 		narrow     bool
 	}{
 		{"replicas", "tiny", []string{"train.batch=8", "train.microbatch=2"}, 1e-5, true, false},
@@ -70,7 +70,7 @@ func TestProductsOfALibrary(t *testing.T) {
 	}
 }
 
-// gradients are those of the first step.
+// gradients returns the gradients of the first step.
 func gradients(t *testing.T, m *live.Model, by bool) ([]float32, *listener, *cuda.Machine) {
 	t.Helper()
 	driver, err := simulated.Open(ptxsim.Options{})
@@ -102,8 +102,8 @@ func gradients(t *testing.T, m *live.Model, by bool) ([]float32, *listener, *cud
 	return grads, library, machine
 }
 
-// TestProductsAreRecorded repeats steps of one shape: once they are a graph, the library is
-// asked for nothing any more. A step after it is turned off has the kernels' products.
+// TestProductsAreRecorded repeats steps of one shape. Once they are a graph, the library is not
+// called. When the Multiplier is off, a step uses the kernels' products.
 func TestProductsAreRecorded(t *testing.T) {
 	m, err := live.New(compile(t, "tiny", []string{"train.batch=4", "train.microbatch=4"}))
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/arithlang/mlc/sim/simulated"
 )
 
-// TestStepsOfRanks takes two steps of a model on one simulated GPU, and on those of two and
-// three ranks that share its chunks: all have the same parameters, to the last bit.
+// TestStepsOfRanks takes two steps of a model on one simulated GPU, and on two and three that
+// share its chunks. All have the same parameters, to the last bit.
 func TestStepsOfRanks(t *testing.T) {
 	m, err := live.New(compile(t, "tiny", []string{"train.batch=5", "train.microbatch=1", "train.chunk=1"}))
 	if err != nil {
@@ -40,7 +40,7 @@ func TestStepsOfRanks(t *testing.T) {
 	}
 }
 
-// stepped is the parameters after the steps.
+// stepped returns the parameters after two steps.
 func stepped(m *live.Model, w comm.World) ([]float32, error) {
 	d, err := simulated.Open(ptxsim.Options{})
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	trainer "github.com/arithlang/mlc/runtime/train"
 )
 
-// TestRoundedParameters has the parameters rounded wherever they change: when they start, after
-// steps, one that changes nothing, in another trainer that resumes, is adopted or gets zeros,
-// and while they are averages.
+// TestRoundedParameters checks the rounded copies of parameters wherever parameters change: at the
+// start, after steps, and after a step that changes nothing. It does so in another trainer that
+// resumes, adopts or writes zeros, and while parameters are averages.
 func TestRoundedParameters(t *testing.T) {
 	for _, set := range full.Some([][]string{
 		{"train.optimizer=muon", "train.average=ema()", "train.grokfast=ema()"},
@@ -75,7 +75,7 @@ func TestRoundedParameters(t *testing.T) {
 	}
 }
 
-// rounded is the parameters as they are kept rounded, which have to be those that there are.
+// rounded returns the rounded copies and checks them against the parameters.
 func rounded(t *testing.T, tr *trainer.Trainer, when string) []uint16 {
 	t.Helper()
 	n := tr.Plan.NumParams

@@ -19,8 +19,8 @@ import (
 	"github.com/arithlang/mlc/sim/simulated"
 )
 
-// TestStatesAreSaved has in a checkpoint, of every parameter, what the optimizer keeps
-// of it and nothing else, and goes on from there to the same bytes.
+// TestStatesAreSaved checks that a checkpoint has exactly the optimizer's states of every
+// parameter. A run that resumes from it gives the same bytes.
 func TestStatesAreSaved(t *testing.T) {
 	for _, c := range full.Some([]struct {
 		optimizer, average, grokfast string
@@ -85,9 +85,9 @@ func TestStatesAreSaved(t *testing.T) {
 	}
 }
 
-// TestAverage averages the parameters of successive checkpoints in float64 and finds that
-// in the last one, of elements and of matrices. The decay is reached after two steps. The
-// parameters are those of a training without an average, to the last bit.
+// TestAverage averages the parameters after each step in float64, and compares with the training's
+// average of elements and matrices. The decay is reached after two steps. The parameters have the
+// bits of a training without an average.
 func TestAverage(t *testing.T) {
 	for _, optimizer := range full.Some([]string{"muon", "adamw"}, 1) {
 		t.Run(optimizer, func(t *testing.T) {
@@ -149,7 +149,7 @@ func TestAverage(t *testing.T) {
 	}
 }
 
-// trained takes steps and saves.
+// trained takes steps and saves a checkpoint.
 func trained(t *testing.T, tr *trainer.Trainer, n int) (path string, file []byte) {
 	t.Helper()
 	for range n {
@@ -167,7 +167,7 @@ func trained(t *testing.T, tr *trainer.Trainer, n int) (path string, file []byte
 	return path, file
 }
 
-// simulatedTrainer is ready for the first step on a simulated GPU.
+// simulatedTrainer returns a trainer that is ready for the first step on a simulated GPU.
 func simulatedTrainer(t *testing.T, m *live.Model) *trainer.Trainer {
 	t.Helper()
 	driver, err := simulated.Open(ptxsim.Options{})

@@ -11,8 +11,8 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 )
 
-// unpadded is a small encoder-decoder of problems without padding, whose numbers are as wide
-// as the longest of a batch.
+// unpadded is a small encoder-decoder without padding: numbers are as wide as the longest of a
+// batch.
 const unpadded = `arith 1
 task %s
 model {
@@ -29,16 +29,16 @@ train { batch = 16  budget = 2steps }
 eval.digits = [3]
 `
 
-// TestLearnedBiasesWithoutPadding trains every bias that is learned, in all places of an
-// encoder-decoder, on problems of every kind: a launch has a table of each bias that is as
-// large as the longest problem, and stops at a longer one.
+// TestLearnedBiasesWithoutPadding trains every learned bias, in all places of an encoder-decoder,
+// on problems of every kind. A launch has a table of each bias for the longest problem, and fails
+// with a longer one.
 func TestLearnedBiasesWithoutPadding(t *testing.T) {
 	biases := []string{"t5", "kerple", "rpe", "fire(hidden = 2)"}
 	tasks := []string{"addition { digits = 1..4 }", "successor { digits = 1..3 }", "nx1 { digits = 1..3 }", "addition { below = 101 }",
 		"addition { digits = 1..3  interleave = true }", "addition { digits = 1..2  order = reversed }", "parity { digits = 1..4 }", "copy { digits = 1..3 }"}
 	for n, task := range full.Some(tasks, 4) {
 		for k, bias := range biases {
-			if (n >= 2 || !full.Tests) && k != n%len(biases) { // all with all takes minutes
+			if (n >= 2 || !full.Tests) && k != n%len(biases) { // all combinations take minutes
 				continue
 			}
 			p, found, err := compiler.Compile(check.Options{Path: "a.arith", Read: func(path string) ([]byte, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// TestValues holds expressions to the evaluator of package expr.
+// TestValues compares compiled expressions with the evaluator of package expr.
 func TestValues(t *testing.T) {
 	integers := func(string) (expr.Type, bool) { return expr.I32, true }
 	for _, text := range []string{
@@ -63,7 +63,7 @@ kernel triangle row
 end
 `
 
-// TestCosts holds counts to those by hand: beyond 32 bits, and of loops in loops.
+// TestCosts compares counts with counts by hand: beyond 32 bits, and of nested loops.
 func TestCosts(t *testing.T) {
 	ks, err := kernel.Parse(kernels)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// Pack is the parameters of a launch without buffers, by the path that a Machine takes.
+// Pack returns the parameters of a launch without buffers, as a Machine packs them.
 func Pack(k Kernel, e *device.Env) []byte {
 	k.Blocks = func(*device.Env) int { return 1 }
 	loaded := &kernel{Kernel: k}
@@ -26,7 +26,7 @@ type Packed struct {
 	Args []byte
 }
 
-// PackJoined is what a launch, and others that join it, become; each has one buffer.
+// PackJoined packs a launch and others that join it, with one buffer each.
 func PackJoined(k Kernel, e *device.Env, buffers ...device.Ref) (all []Packed) {
 	loaded := &kernel{Kernel: k}
 	if err := loaded.sign(); err != nil {
@@ -44,8 +44,8 @@ func PackJoined(k Kernel, e *device.Env, buffers ...device.Ref) (all []Packed) {
 	return all
 }
 
-// Kept is how many bytes of parameters a Machine keeps of the command lists that it
-// has played, and how many of these lists there are.
+// Kept returns how many bytes of parameters a Machine keeps with its command lists, and how many
+// lists it remembers.
 func (m *Machine) Kept() (bytes, lists int) {
 	for _, p := range m.graphs.plays {
 		bytes += len(p.list.args)
@@ -53,11 +53,11 @@ func (m *Machine) Kept() (bytes, lists int) {
 	return bytes, len(m.graphs.plays)
 }
 
-// Batch makes one of several products, if it can.
+// Batch combines several products, if it can.
 var Batch = batch
 
-// Merged is how many items the forms of two pieces of work become that clear these ranges
-// and whose ops all have the same hash.
+// Merged returns how many items two pieces of work become. They clear these ranges, and their ops
+// all have the same hash.
 func Merged(first, second []device.Ref) int {
 	g := group{lists: make([]*launchList, 2)}
 	for i, refs := range [][]device.Ref{first, second} {
@@ -70,9 +70,9 @@ func Merged(first, second []device.Ref) int {
 	return len(g.items)
 }
 
-// CommandsOf is what a piece of a sum becomes that puts tokens, clears so many ranges and gets as
-// many, with one more copy behind it or, as asked for, behind a meeting of ranks: kernels and how
-// many sets each has.
+// CommandsOf returns the kernels, with their numbers of sets, of a piece of a sum that puts
+// tokens, clears ranges and gets their results. One more copy follows, after a meeting of ranks if
+// meets.
 func CommandsOf(ranges int, meets bool) (all []string) {
 	names := map[*kernel]string{}
 	m, t := &Machine{params: 3, uses: 5, info: Info{SMs: 1}, out: stage{dev: region{1 << 20, 1 << 20}}}, &launchList{}
@@ -105,7 +105,7 @@ func CommandsOf(ranges int, meets bool) (all []string) {
 	return all
 }
 
-// Lie is how two sets of a launch lie, each of so many words of replicas so many bytes apart.
+// Lie compares two sets of a launch, each of n words in replicas that are step bytes apart.
 func Lie(dst, step, n, replicas [2]int) (within, apart bool) {
 	set := func(i int) *moved {
 		return &moved{dst: uint64(dst[i]), dstStep: uint64(step[i]), n: n[i], replicas: replicas[i]}

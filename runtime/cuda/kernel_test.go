@@ -10,7 +10,7 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// listener is a driver that reads the scalars of every launch of one module back.
+// listener is a driver that reads back the scalars of every launch of one module.
 type listener struct {
 	cuda.Driver
 	kernels map[string]*cuda.Kernel
@@ -58,7 +58,7 @@ func (h heard) Launch(grid, block [3]int, shared int, args []byte) error {
 // TestEnvOfALaunch packs launches as a Machine does and reads them back.
 func TestEnvOfALaunch(t *testing.T) {
 	p := program(1, 0)
-	// mirror takes a number of elements; the bits of this one are 2.
+	// mirror's parameter is a number of elements. The bits of this float are 2.
 	two := math.Float32frombits(2)
 	p.Kernels[mirror].Scalars = []string{"decay"}
 	_, inner := newMachine(t, program(1, 0), 4)
@@ -88,8 +88,8 @@ func TestEnvOfALaunch(t *testing.T) {
 	if got := l.heard["mirror"]; len(got) != 1 || got[0] != (device.Env{Decay: two}) {
 		t.Errorf("mirror: %+v", got)
 	}
-	// The gradients of 4 parameters are cleared in two replicas; three words go to each
-	// replica and two to the root; the second gradients are added to the first.
+	// The gradients of 4 parameters are cleared in two replicas. Three words go to each replica,
+	// and two to the root. The second gradients are added to the first.
 	want := map[string][2]float64{"clear": {0, 4 * 4 * 2}, "copy": {0, 2 * 4 * (2*n + 2)}, "sum": {4, 3 * 4 * 4}}
 	for name, w := range want {
 		if l.moved[name] != w {
@@ -101,7 +101,7 @@ func TestEnvOfALaunch(t *testing.T) {
 	}
 }
 
-// TestJoin makes one launch of as many as the kernel takes, and another of the rest.
+// TestJoin puts as many sets into a launch as the kernel takes, and the rest into another.
 func TestJoin(t *testing.T) {
 	at := func(i int) device.Ref { return ref(device.Work, i) }
 	words := func(x ...uint64) (b []byte) {
@@ -125,8 +125,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestEveryScalarComesBack is of kernels without buffers: the scalar, and an example
-// behind it.
+// TestEveryScalarComesBack has kernels without buffers, with a scalar and then an example.
 func TestEveryScalarComesBack(t *testing.T) {
 	all := device.Env{B: 1, T: 2, S: 3, C: 4, P: 5, N: 6, Layer: 7, Example: 8, Decay: 0.5, Step: 9}
 	for name, want := range map[string]device.Env{

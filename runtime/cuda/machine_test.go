@@ -15,8 +15,8 @@ import (
 	"github.com/arithlang/mlc/sim/simulated"
 )
 
-// testPTX has two kernels. accumulate adds N elements of Work, and the example, to
-// Grads. mirror reverses N elements through a tile, in shared or scratch memory.
+// testPTX has two kernels. accumulate adds N elements of Work, times the step's scale, and the
+// example to Grads. mirror reverses N elements through a tile, in shared or scratch memory.
 const testPTX = `
 .version 7.8
 .target sm_80
@@ -127,8 +127,8 @@ const (
 	mirror
 )
 
-// program is testPTX; every mirror is launched with so many blocks and needs room
-// for so many elements more than it has.
+// program returns testPTX. A launch of mirror has the given blocks and needs room for more
+// elements than it has, by more.
 func program(blocks, more int) cuda.Program {
 	return cuda.Program{PTX: testPTX, Kernels: []cuda.Kernel{
 		accumulate: {Name: "accumulate", Threads: 32, Scalars: []string{"N", "example"}, Step: true,
@@ -188,13 +188,14 @@ func newMachine(t *testing.T, p cuda.Program, params int) (*cuda.Machine, *count
 
 func ref(s device.Space, off int) device.Ref { return device.Ref{Space: s, Off: off} }
 
-// gradient of a piece: lumps of values whose sum depends on the order.
+// A gradient of a piece is lumps of values. Their sum depends on the order.
 type gradient struct {
 	lumps   [][]float32
 	example uint32
 }
 
-// pieces differ in length and number of lumps, so that not all are replicas.
+// pieces returns gradients with different lengths and numbers of lumps, so that not all are
+// replicas.
 func pieces(r *rand.Rand, params int) []gradient {
 	var all []gradient
 	for i := range 11 {
@@ -232,8 +233,8 @@ func sumOf(m device.Machine, all []gradient, scale float32, back [][]float32) {
 	})
 }
 
-// TestSum compares with the sum of the processor's machine, to the last bit, again
-// and again: replayed as a graph, and with another scale.
+// TestSum compares with the sum of the processor's machine, to the last bit, several times:
+// replayed as a graph, and with another scale.
 func TestSum(t *testing.T) {
 	const params = 75
 	r := rand.New(rand.NewPCG(1, 2))
@@ -279,7 +280,7 @@ func TestSum(t *testing.T) {
 	}
 }
 
-// TestTree sums any number of chunks as device.Tree says, to the last bit.
+// TestTree sums many numbers of chunks in the order of device.Tree, to the last bit.
 func TestTree(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, params := range []int{1, 7, 2050} {
@@ -314,11 +315,11 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestGraphsAreForgotten sums more shapes than there is room for graphs, twice each.
+// TestGraphsAreForgotten sums more shapes than a machine keeps graphs for, twice each.
 func TestGraphsAreForgotten(t *testing.T) {
 	m, c := newMachine(t, program(1, 0), 100)
 	grads := make([]float32, 100)
-	for n := 100; n > 40; n-- { // growing memory would end them too
+	for n := 100; n > 40; n-- { // growing memory would drop them too
 		x := make([]float32, n)
 		for range 2 {
 			sumOf(m, []gradient{{lumps: [][]float32{x, x, x}}}, 1, [][]float32{make([]float32, 3*n)})
@@ -330,7 +331,7 @@ func TestGraphsAreForgotten(t *testing.T) {
 	}
 }
 
-// TestListsThatComeOnce sums shapes of which one comes again: it alone is kept.
+// TestListsThatComeOnce sums shapes, one of them twice. Only this one is kept.
 func TestListsThatComeOnce(t *testing.T) {
 	m, c := newMachine(t, program(1, 0), 100)
 	for _, n := range []int{100, 50, 60, 70, 60} {
@@ -345,7 +346,7 @@ func TestListsThatComeOnce(t *testing.T) {
 	}
 }
 
-// TestMoves puts and gets more than is moved at once.
+// TestMoves puts and gets more words than are moved at once.
 func TestMoves(t *testing.T) {
 	const n = 5<<18 + 3
 	m, _ := newMachine(t, program(1, 0), n)
@@ -376,12 +377,12 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// TestNeighboursGoTogether puts tokens one after the other, with and without a tensor in
-// between: what nobody puts stays as it is, and neighbours are one copy.
+// TestNeighboursGoTogether puts tokens of consecutive tensors, with and without a gap between
+// them. Words in a gap do not change, and neighbours are one copy.
 func TestNeighboursGoTogether(t *testing.T) {
 	for _, c := range []struct {
 		offs   []int // of tensors of 10 words
-		copies int   // of the puts, and of what fills and reads all
+		copies int   // copies of the puts, the first fill and the last read
 	}{
 		{[]int{0, 16, 32}, 3},
 		{[]int{0, 32, 48}, 4},
@@ -406,7 +407,7 @@ func TestNeighboursGoTogether(t *testing.T) {
 		if err := m.Err(); err != nil {
 			t.Fatal(err)
 		}
-		for i, off := range c.offs { // what is between tensors is nobody's
+		for i, off := range c.offs { // padding between tensors may have any content
 			if i > 0 && device.Aligned(c.offs[i-1]+10) == off {
 				copy(want[off-6:off], got[off-6:off])
 			}
@@ -417,8 +418,8 @@ func TestNeighboursGoTogether(t *testing.T) {
 	}
 }
 
-// TestRoom runs tiles in shared memory as it is, in more of it, and in scratch
-// memory, by several replicas.
+// TestRoom runs tiles in default shared memory, in more shared memory and in scratch memory, with
+// several replicas.
 func TestRoom(t *testing.T) {
 	for _, more := range []int{0, 20 << 10, 60 << 10} {
 		const n, replicas, blocks = 50, 3, 200

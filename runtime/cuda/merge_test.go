@@ -12,8 +12,8 @@ import (
 	"github.com/arithlang/mlc/sim/simulated"
 )
 
-// foldPTX has one kernel, fold: the first R elements of Grads, times the layer, plus those of
-// Work and the example, for each replica's own R and example.
+// foldPTX has one kernel, fold. It multiplies the first R elements of Grads by the layer and adds
+// Work's and the example. Each replica has its R and example.
 const foldPTX = `
 .version 7.8
 .target sm_80
@@ -62,8 +62,8 @@ END:
 }
 `
 
-// scarce is a driver of a device on which there is always so much memory left, and says how
-// many replicas the largest launch of fold had.
+// scarce is a driver that always reports the same free memory. It records the launches of fold and
+// the most replicas of one.
 type scarce struct {
 	cuda.Driver
 	free             int64
@@ -101,7 +101,7 @@ func (f scarceFunction) Launch(grid, block [3]int, shared int, args []byte) erro
 	return f.Function.Launch(grid, block, shared, args)
 }
 
-// folding is a machine for fold, on a device with so much memory left.
+// folding returns a machine for fold, on a device that always has free bytes left.
 func folding(t *testing.T, params int, free int64) (*cuda.Machine, *scarce) {
 	t.Helper()
 	d, err := simulated.Open(ptxsim.Options{Order: ptxsim.Reversed})
@@ -121,13 +121,13 @@ func folding(t *testing.T, params int, free int64) (*cuda.Machine, *scarce) {
 type piece struct {
 	rows   int
 	layers []int
-	clear  int // before which fold Work is cleared; -1: before none
+	clear  int // the fold before which Work is cleared; -1: no fold
 	back   []float32
 }
 
-// TestPiecesOfDifferentForms gives the machine pieces of work that differ in their rows and in
-// what they do, with memory for all of them, for some and for one: the same sums as on the
-// processor, to the last bit, in fewer launches than there are folds.
+// TestPiecesOfDifferentForms gives the machine pieces that differ in their rows and ops, with
+// memory for one, some and all. The sums are the processor's, to the last bit, with fewer launches
+// than folds.
 func TestPiecesOfDifferentForms(t *testing.T) {
 	const params, room = 40, 40
 	r := rand.New(rand.NewPCG(5, 6))
@@ -144,7 +144,7 @@ func TestPiecesOfDifferentForms(t *testing.T) {
 			}
 			folds += len(all[i].layers)
 		}
-		if round == 0 { // all are alike but for their rows
+		if round == 0 { // all differ only in their rows
 			for i := range all {
 				all[i].layers, all[i].clear = all[0].layers, -1
 			}
@@ -162,7 +162,7 @@ func TestPiecesOfDifferentForms(t *testing.T) {
 			cpu.AddTo(want[to], want[from])
 		}
 		launches := folds
-		for _, free := range []int64{0, 1200, 1 << 20} { // a piece's Work and Ints take 384 bytes
+		for _, free := range []int64{0, 1200, 1 << 20} { // the Work and Ints of a piece take 384 bytes
 			m, s := folding(t, params, free)
 			got := make([]float32, params)
 			m.Sum(len(all), func(w device.Worker, i int) { all[i].record(w, work, i) })
@@ -196,7 +196,7 @@ func TestPiecesOfDifferentForms(t *testing.T) {
 	}
 }
 
-// record asks a worker for the piece.
+// record records the piece on a worker.
 func (p *piece) record(w device.Worker, work []float32, number int) {
 	w.Fit(len(work), 1)
 	w.PutFloats(ref(device.Work, 0), work)
@@ -211,7 +211,7 @@ func (p *piece) record(w device.Worker, work []float32, number int) {
 	w.GetFloats(p.back, ref(device.Work, 0))
 }
 
-// remains is what is in Work after the piece.
+// remains returns the content of Work after the piece.
 func (p *piece) remains(work []float32) []float32 {
 	work = slices.Clone(work)
 	if p.clear >= 0 {
@@ -220,7 +220,7 @@ func (p *piece) remains(work []float32) []float32 {
 	return work
 }
 
-// onTheProcessor is the gradient that the piece leaves.
+// onTheProcessor returns the piece's gradient.
 func (p *piece) onTheProcessor(work []float32, params, number int) []float32 {
 	g := make([]float32, params)
 	work = slices.Clone(work)
@@ -236,7 +236,7 @@ func (p *piece) onTheProcessor(work []float32, params, number int) []float32 {
 	return g
 }
 
-// TestManyForms has more pieces than a group has forms at most.
+// TestManyForms has more pieces than a group may have forms.
 func TestManyForms(t *testing.T) {
 	const n = 70
 	m, _ := folding(t, 1, 1<<20)
@@ -257,7 +257,7 @@ func TestManyForms(t *testing.T) {
 	}
 }
 
-// TestSameHash merges ops whose hashes are all the same: those alone become one that are equal.
+// TestSameHash merges ops that all have the same hash. Only equal ops become one item.
 func TestSameHash(t *testing.T) {
 	a, b, c := ref(device.Work, 0), ref(device.Work, 16), ref(device.Grads, 0)
 	for _, x := range []struct {
@@ -275,8 +275,8 @@ func TestSameHash(t *testing.T) {
 	}
 }
 
-// TestMovesJoin clears gradients, further uses and ranges in one launch, of as many as it takes,
-// and gets results in another. What comes behind a meeting of ranks stays there.
+// TestMovesJoin clears gradients, uses and ranges in one launch, up to its most sets, and gets
+// results in another. A copy after a meeting of ranks stays there.
 func TestMovesJoin(t *testing.T) {
 	for _, c := range []struct {
 		ranges int
@@ -294,8 +294,8 @@ func TestMovesJoin(t *testing.T) {
 	}
 }
 
-// TestMovedLie tells by every word whether sets share some, and whether one is within another. What
-// it is not told may be so.
+// TestMovedLie compares within and apart with the sets' words. Both may be false if the answer is
+// unknown.
 func TestMovedLie(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	found := map[[2]bool]int{}

@@ -8,8 +8,7 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
-// TestBatch makes one of products in equal steps, whose order does not matter, and of no
-// others.
+// TestBatch combines only products in equal steps, in any order.
 func TestBatch(t *testing.T) {
 	at := func(left, right, plus, out cuda.Ptr) cuda.Product {
 		return cuda.Product{M: 2, N: 3, K: 4, Batch: 1, Left: cuda.Matrix{At: left, Trans: true}, Right: cuda.Matrix{At: right}, Plus: cuda.Matrix{At: plus}, Out: cuda.Matrix{At: out}}
@@ -22,7 +21,7 @@ func TestBatch(t *testing.T) {
 	replicas.Batch = 2
 	for name, c := range map[string]struct {
 		all  []cuda.Product
-		want cuda.Product // of no products: there is none
+		want cuda.Product // without products: not combined
 	}{
 		"one":              {[]cuda.Product{at(100, 200, 0, 300)}, cuda.Product{}},
 		"steps":            {[]cuda.Product{at(100, 200, 0, 300), at(110, 200, 0, 330), at(120, 200, 0, 360)}, batch(at(100, 200, 0, 300), 3, 10, 0, 0, 30)},

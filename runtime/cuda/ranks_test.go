@@ -18,7 +18,7 @@ import (
 	"github.com/arithlang/mlc/sim/simulated"
 )
 
-// onRanks calls f once a rank, and ends those that wait for one that has failed.
+// onRanks calls f once a rank. A rank that fails ends the others.
 func onRanks(size int, faults commtest.Faults, f func(w comm.World) error) []error {
 	errs := make([]error, size)
 	commtest.Run(size, faults, func(w comm.World) error {
@@ -30,7 +30,7 @@ func onRanks(size int, faults commtest.Faults, f func(w comm.World) error) []err
 	return errs
 }
 
-// rank is the machine of one rank, on a simulated GPU of its own.
+// rank returns the machine of one rank, on a new simulated GPU.
 func rank(w comm.World, params int, o cuda.Options) (*cuda.Machine, *counting, error) {
 	d, err := simulated.Open(ptxsim.Options{Memory: 64 << 20})
 	if err != nil {
@@ -44,8 +44,7 @@ func rank(w comm.World, params int, o cuda.Options) (*cuda.Machine, *counting, e
 	return m, c, err
 }
 
-// gradients are the bits of a machine's sums of so many chunks each, in rounds of which the
-// last repeat those before.
+// gradients returns a machine's sums of each number of chunks, in three equal rounds.
 func gradients(m *cuda.Machine, params int, chunks []int) (all [][]float32, err error) {
 	for range 3 {
 		r := rand.New(rand.NewPCG(5, 6))
@@ -67,9 +66,9 @@ func gradients(m *cuda.Machine, params int, chunks []int) (all [][]float32, err 
 	return all, nil
 }
 
-// TestRanks adds chunks of 1 to 4 ranks, which is to give the bits of one machine on all of
-// them: with fewer chunks than ranks, with slices that are empty, and with messages that are
-// late. What is repeated between two meetings is a graph.
+// TestRanks adds up chunks on 1 to 4 ranks. All have the bits of one machine, also with fewer
+// chunks than ranks, with empty slices and with late messages. Repeated work between two meetings
+// is a graph.
 func TestRanks(t *testing.T) {
 	chunks := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11}
 	for _, params := range []int{2, 7, 75} {
@@ -108,7 +107,7 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// TestDealsChunks wants each rank called for its chunks, in order.
+// TestDealsChunks checks that each rank computes its chunks, in order.
 func TestDealsChunks(t *testing.T) {
 	const n, size = 7, 3
 	called := make([][]int, size)
@@ -125,7 +124,7 @@ func TestDealsChunks(t *testing.T) {
 	}
 }
 
-// TestRankFails wants the error of a World on all ranks, and nothing done afterwards.
+// TestRankFails checks that all ranks return the World's error and do nothing afterwards.
 func TestRankFails(t *testing.T) {
 	const inExchange, inGather = 1, 2
 	for _, fail := range []int{inExchange, inGather} {
@@ -151,7 +150,8 @@ func TestRankFails(t *testing.T) {
 	}
 }
 
-// TestWatchRanks wants a lap for each meeting, by either way of watching.
+// TestWatchRanks checks that each meeting is a lap if launches have marks, and that no meeting is
+// without them.
 func TestWatchRanks(t *testing.T) {
 	for _, each := range []bool{false, true} {
 		errs := onRanks(2, commtest.Faults{}, func(w comm.World) error {
@@ -184,7 +184,7 @@ func TestWatchRanks(t *testing.T) {
 	}
 }
 
-// TestKernelFailsBetweenRanks says which kernel failed, though the ranks wait first.
+// TestKernelFailsBetweenRanks checks that the error names the kernel, though the ranks wait first.
 func TestKernelFailsBetweenRanks(t *testing.T) {
 	onRanks(1, commtest.Faults{}, func(w comm.World) error {
 		m, _, err := rank(w, 4, cuda.Options{Blocking: true})

@@ -9,7 +9,7 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// factorPTX has a kernel that writes the first and the last of the step's scalars.
+// factorPTX has a kernel that writes the first and the last of the step scalars.
 const factorPTX = `
 .version 7.8
 .target sm_80
@@ -34,8 +34,8 @@ END:
 }
 `
 
-// TestSettle compares the factor on the device with device.Clip, bit for bit. A step that
-// comes after one without has none, until one comes whose forerunner is known.
+// TestSettle compares the factor on the device with device.Clip, bit for bit. After a step without
+// a factor no step has one, until a step does not depend on an earlier one.
 func TestSettle(t *testing.T) {
 	m, _ := newMachine(t, cuda.Program{PTX: factorPTX, Kernels: []cuda.Kernel{
 		{Name: "factor", Threads: 32, Step: true, Blocks: func(*device.Env) int { return 1 }},
@@ -83,7 +83,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestClip has factors by hand.
+// TestClip compares with factors computed by hand.
 func TestClip(t *testing.T) {
 	for _, c := range []struct {
 		limit         float64

@@ -17,8 +17,8 @@ import (
 	"github.com/arithlang/mlc/sim/simulated"
 )
 
-// blocks is what a launch of mirror takes here. On the fake device it takes as many
-// microseconds, and everything else takes one.
+// blocks is the blocks of a launch of mirror. On the fake device it takes one microsecond per
+// block, and all other work takes one.
 const blocks = 7
 
 func fakeMachine(t *testing.T, lib *fakecuda.Library) *cuda.Machine {
@@ -43,7 +43,7 @@ func fakeMachine(t *testing.T, lib *fakecuda.Library) *cuda.Machine {
 	return m
 }
 
-// mirrors hands over so many launches of mirror.
+// mirrors runs n launches of mirror.
 func mirrors(m *cuda.Machine, n int) error {
 	w := m.Root()
 	w.Fit(20, 0)
@@ -53,11 +53,11 @@ func mirrors(m *cuda.Machine, n int) error {
 	return m.Err()
 }
 
-// micro is a lap of so many marks, a microsecond each.
+// micro returns n laps of a microsecond each.
 func micro(n int) cuda.Lap { return cuda.Lap{Times: n, Time: time.Duration(n) * time.Microsecond} }
 
-// TestWatchEach wants laps to be what the device takes, however the host takes its
-// time and however often marks have to be read in between.
+// TestWatchEach checks that laps are the device's times, however slow the host is and however
+// often marks are read in between.
 func TestWatchEach(t *testing.T) {
 	lib := fakecuda.Build(t)
 	m := fakeMachine(t, lib)
@@ -71,7 +71,7 @@ func TestWatchEach(t *testing.T) {
 	x, back := make([]float32, 10), [][]float32{make([]float32, 30)}
 	for round := range 3 {
 		before := len(lib.Launches())
-		const many = 1000 // several times as many as there are marks
+		const many = 1000 // several times the number of marks
 		sumOf(m, []gradient{{lumps: [][]float32{x, x, x}}}, 1, back)
 		if err := mirrors(m, many); err != nil {
 			t.Fatal(err)
@@ -80,7 +80,8 @@ func TestWatchEach(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A sum of one clears once and copies each lump in and out; so far there are two flushes and the end.
+		// A sum of one piece clears once and copies each lump in and out. There were two flushes
+		// and the end.
 		want := cuda.Laps{Kernels: []cuda.Lap{accumulate: micro(3), mirror: {Times: many, Time: many * blocks * time.Microsecond}},
 			Copy: micro(6), Clear: micro(1), Transfers: micro(2), Idle: cuda.Lap{Times: 3}}
 		laps.Idle.Time = 0 // the fake device's clock stands still
@@ -109,7 +110,7 @@ func TestWatchEach(t *testing.T) {
 	}
 }
 
-// TestWatchWhole looks at graphs from outside, and counts what the driver is asked for.
+// TestWatchWhole watches graphs from outside and counts launches by the driver.
 func TestWatchWhole(t *testing.T) {
 	lib := fakecuda.Build(t)
 	m := fakeMachine(t, lib)
@@ -138,7 +139,7 @@ func TestWatchWhole(t *testing.T) {
 	if want := (cuda.Lap{Times: rounds, Time: rounds * launches * blocks * time.Microsecond}); sum.Whole != want {
 		t.Errorf("%+v, want %+v", sum.Whole, want)
 	}
-	// The first round is launched kernel by kernel, all others are replays.
+	// The first round is launched kernel by kernel; all others are replays.
 	if got, want := m.Calls(), (cuda.Calls{Kernels: launches * rounds, Driver: launches + rounds - 1}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
@@ -150,7 +151,7 @@ func TestWatchWhole(t *testing.T) {
 	}
 }
 
-// TestWatchFails lets each function fail in turn, early and late.
+// TestWatchFails makes one function after another fail, early and late.
 func TestWatchFails(t *testing.T) {
 	lib := fakecuda.Build(t)
 	for _, function := range []string{"cuEventCreate", "cuEventRecord", "cuEventSynchronize", "cuEventElapsedTime", "cuEventDestroy_v2", "cuLaunchKernel"} {
@@ -168,7 +169,7 @@ func TestWatchFails(t *testing.T) {
 	}
 }
 
-// watched works, and reads the clock, until something fails.
+// watched works and reads the clock until something fails.
 func watched(m *cuda.Machine) error {
 	w, err := m.Watch(true)
 	if err != nil {
@@ -181,7 +182,7 @@ func watched(m *cuda.Machine) error {
 	return errors.Join(err, w.Close())
 }
 
-// clocked is a device with a clock, so that it is held.
+// clocked is a device with a clock, so that the Watch holds it.
 type clocked struct{ cuda.Driver }
 
 func (c clocked) Info() cuda.Info {
@@ -190,7 +191,7 @@ func (c clocked) Info() cuda.Info {
 	return i
 }
 
-// TestWatchChangesNothing runs the kernels, with hold among them, on the simulator.
+// TestWatchChangesNothing runs the kernels, hold among them, on the simulator.
 func TestWatchChangesNothing(t *testing.T) {
 	var results [][]float32
 	for _, watch := range []bool{false, true} {

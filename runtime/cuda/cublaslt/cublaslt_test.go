@@ -57,7 +57,7 @@ func (l *library) call(name string, args ...uintptr) int {
 	return int(int32(r))
 }
 
-// gpu is a fake device that must have nothing left on it after the test.
+// gpu opens a fake device, which must be empty after the test.
 func gpu(t *testing.T) cuda.Driver {
 	t.Helper()
 	lib := fakecuda.Build(t)
@@ -90,8 +90,8 @@ func open(t *testing.T, d cuda.Driver, path string) cuda.Multiplier {
 	return m
 }
 
-// TestMultiply computes products of small integers, which are exact, for every way that
-// factors lie, of both types, with and without something added, and in batches.
+// TestMultiply computes exact products of small integers, for all orders and types of factors,
+// with and without an addend, and in batches.
 func TestMultiply(t *testing.T) {
 	d, lib := gpu(t), build(t, filepath.Join(t.TempDir(), "libcublasLt.so.12"))
 	by := open(t, d, lib.path)
@@ -103,7 +103,7 @@ func TestMultiply(t *testing.T) {
 		bit := func(n int) bool { return form>>n&1 == 1 }
 		c := product{d: d, m: 3, n: 5, k: 4, batch: 1 + 2*form>>5&2, transLeft: bit(0), transRight: bit(1), narrow: bit(2), narrowOut: bit(2) && bit(3), plus: bit(4), itself: bit(3)}
 		shapes++
-		for range 2 { // the second time by the same plan
+		for range 2 { // the second time with the same plan
 			if diff := c.run(t, by); diff != "" {
 				t.Errorf("%+v: %s", c, diff)
 			}
@@ -120,19 +120,19 @@ func TestMultiply(t *testing.T) {
 	}
 }
 
-// A product is a case.
+// A product is a test case.
 type product struct {
 	d                                                      cuda.Driver
 	m, n, k, batch                                         int
 	transLeft, transRight, narrow, narrowOut, plus, itself bool
 }
 
-// matrices have elements that are small integers, and lie with a gap between them, at a
-// multiple of 4 bytes and no more.
+// matrices have small integers as elements. They have a gap between them, and are aligned to 4
+// bytes only.
 type matrices struct {
 	cuda.Matrix
 	rows, cols int
-	elements   [][]float64 // by row and column, one matrix behind the other
+	elements   [][]float64 // by row and column, one matrix after the other
 }
 
 func (c *product) matrices(t *testing.T, rows, cols, seed int, trans, narrow bool) matrices {
@@ -174,7 +174,7 @@ func (c *product) matrices(t *testing.T, rows, cols, seed int, trans, narrow boo
 	return x
 }
 
-// run says what differs from the product.
+// run returns the first difference from the product.
 func (c *product) run(t *testing.T, by cuda.Multiplier) string {
 	t.Helper()
 	left, right := c.matrices(t, c.m, c.k, 1, c.transLeft, c.narrow), c.matrices(t, c.k, c.n, 2, c.transRight, c.narrow)
@@ -224,14 +224,14 @@ func (c *product) run(t *testing.T, by cuda.Multiplier) string {
 	return ""
 }
 
-// TestMultiplyFails says which product the library refuses.
+// TestMultiplyFails checks that the error names the product which the library refuses.
 func TestMultiplyFails(t *testing.T) {
 	d, lib := gpu(t), build(t, filepath.Join(t.TempDir(), "libcublasLt.so.12"))
 	by := open(t, d, lib.path)
 	c := product{d: d, m: 3, n: 5, k: 4, batch: 1}
 	const noAlgorithm, unfit, failed = 1, 2, 3
 	for how, want := range map[int]string{noAlgorithm: "CUBLAS_STATUS_NOT_SUPPORTED", unfit: "CUBLAS_STATUS_NOT_SUPPORTED", failed: "CUBLAS_STATUS_EXECUTION_FAILED"} {
-		c.m++ // a plan of its own
+		c.m++ // needs another plan
 		lib.call("fake_fail", uintptr(how))
 		want = fmt.Sprintf("cuBLASLt 12.9.3 (libcublasLt.so.12): multiply [%d, 4] by [4, 5]: %s", c.m, want)
 		if got := c.run(t, by); got != want {
@@ -244,8 +244,8 @@ func TestMultiplyFails(t *testing.T) {
 	}
 }
 
-// TestSearch finds libraries where Pythons and toolkits have them, the newest first, and
-// goes on to the next if one does not start.
+// TestSearch finds libraries in the folders of Pythons and toolkits, the newest first. If one does
+// not start, it tries the next.
 func TestSearch(t *testing.T) {
 	d, root := gpu(t), t.TempDir()
 	for _, name := range []string{"CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "HOME"} {
@@ -273,7 +273,7 @@ func TestSearch(t *testing.T) {
 	}
 	build(t, filepath.Join(root, "broken/lib64/libcublasLt.so.13"), "-DBROKEN")
 	t.Setenv("CUDA_HOME", filepath.Join(root, "broken"))
-	wantFound(t, d, "cuBLASLt 13.0.0") // behind one that does not start
+	wantFound(t, d, "cuBLASLt 13.0.0") // after one that does not start
 	for _, name := range []string{"CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX"} {
 		t.Setenv(name, "")
 	}
@@ -296,7 +296,7 @@ func wantFound(t *testing.T, d cuda.Driver, want string) {
 	}
 }
 
-// TestOpenFails wants what is no library, and what is no GPU, told apart.
+// TestOpenFails distinguishes files that are no library from devices that are no GPU.
 func TestOpenFails(t *testing.T) {
 	d := gpu(t)
 	for path, want := range map[string]string{

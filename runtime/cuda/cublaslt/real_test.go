@@ -9,9 +9,9 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
-// TestRealLibrary takes NVIDIA's library, which MLC_CUBLASLT names, as far as it goes without
-// a GPU: it has the functions, takes the descriptors and attributes of a shape, and refuses
-// to start in so many words. With a GPU it starts.
+// TestRealLibrary uses NVIDIA's library at MLC_CUBLASLT. It checks the functions, and the
+// descriptors and attributes of a shape. Without a GPU the library refuses to start with a known
+// message. With a GPU it starts.
 func TestRealLibrary(t *testing.T) {
 	path := os.Getenv("MLC_CUBLASLT")
 	if path == "" {

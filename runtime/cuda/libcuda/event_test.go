@@ -41,11 +41,11 @@ func TestEvents(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %v", test.name, got, err, test.want)
 		}
 	}
-	ok(t, a.Record()) // the mark before is forgotten
+	ok(t, a.Record()) // forgets the earlier mark
 	if got, err := a.Since(c); err != nil || got != 0 {
 		t.Errorf("recorded again: %v, %v", got, err)
 	}
-	ok(t, f.Launch(one, one, 0, nil), b.Record(), b.Close(), b.Close()) // c is left for the driver's Close
+	ok(t, f.Launch(one, one, 0, nil), b.Record(), b.Close(), b.Close()) // the driver's Close frees c
 }
 
 // TestEventsOfOthers uses events that were not recorded, are closed, or belong to another driver.
@@ -71,8 +71,8 @@ func TestEventsOfOthers(t *testing.T) {
 
 type foreign struct{ cuda.Event }
 
-// TestEventsFail lets each function fail in turn, and sees that it is said and that
-// everything can still be freed.
+// TestEventsFail makes one function after another fail. The error names the action, and everything
+// can still be freed.
 func TestEventsFail(t *testing.T) {
 	for _, test := range []struct{ function, want string }{
 		{"cuEventCreate", "make an event: CUDA_ERROR_OUT_OF_MEMORY"},
@@ -129,7 +129,7 @@ func TestEventsOfALostDevice(t *testing.T) {
 	}
 }
 
-// TestFactsAreOptional opens a device whose driver no longer tells an attribute.
+// TestFactsAreOptional opens a device whose driver does not know an attribute.
 func TestFactsAreOptional(t *testing.T) {
 	lib := fakecuda.Build(t)
 	const required = 5 // attributes

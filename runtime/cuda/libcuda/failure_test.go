@@ -15,7 +15,7 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda/libcuda/fakecuda"
 )
 
-// TestOpen is every way in which there is no GPU to be had.
+// TestOpen opens machines without a usable GPU.
 func TestOpen(t *testing.T) {
 	tests := map[string]struct {
 		prepare     func(*fakecuda.Library)
@@ -137,8 +137,8 @@ func TestLoadFails(t *testing.T) {
 	ok(t, err)
 }
 
-// TestLost lets a kernel fail on the device: the call that asked for it has long
-// returned, and everything afterwards fails.
+// TestLost makes a kernel fail on the device. The launch has returned long before, and all later
+// calls fail.
 func TestLost(t *testing.T) {
 	for code, name := range map[cuda.Code]string{cuda.IllegalAddress: "CUDA_ERROR_ILLEGAL_ADDRESS", cuda.LaunchFailed: "CUDA_ERROR_LAUNCH_FAILED"} {
 		t.Run(name, func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestLostAtLaunch: with CUDA_LAUNCH_BLOCKING the launch itself tells.
+// TestLostAtLaunch checks that with CUDA_LAUNCH_BLOCKING the launch itself fails.
 func TestLostAtLaunch(t *testing.T) {
 	t.Setenv("CUDA_LAUNCH_BLOCKING", "1")
 	lib := fakecuda.Build(t)
@@ -195,7 +195,7 @@ func TestLostAtLaunch(t *testing.T) {
 	}
 }
 
-// TestBlame launches more kernels than a message has room for.
+// TestBlame launches more kernels than a message names.
 func TestBlame(t *testing.T) {
 	lib := fakecuda.Build(t)
 	d, err := libcuda.Open(libcuda.Options{Library: lib.Path})
@@ -222,7 +222,7 @@ func TestBlame(t *testing.T) {
 	}
 }
 
-// BenchmarkCall is what a call costs that does nothing, with setting the context.
+// BenchmarkCall measures a call that does nothing but set the context.
 func BenchmarkCall(b *testing.B) {
 	lib := fakecuda.Build(b)
 	d, err := libcuda.Open(libcuda.Options{Library: lib.Path})

@@ -16,7 +16,7 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda/libcuda/fakecuda"
 )
 
-// The kernels that the fake driver is given. It runs add1 itself.
+// The kernels of the fake driver. It runs add1 itself.
 const kernels = `.version 7.8
 .target sm_80
 .address_size 64
@@ -25,7 +25,7 @@ const kernels = `.version 7.8
 .visible .entry none() { ret; }
 `
 
-// open gives a fake device that must have nothing left on it after the test.
+// open opens a fake device, which must be empty after the test.
 func open(t *testing.T) (cuda.Driver, *fakecuda.Library) {
 	t.Helper()
 	lib := fakecuda.Build(t)
@@ -44,7 +44,7 @@ func open(t *testing.T) (cuda.Driver, *fakecuda.Library) {
 	return d, lib
 }
 
-// ok ends a test that met an error which it does not expect.
+// ok ends the test if there is an error.
 func ok(t *testing.T, errs ...error) {
 	t.Helper()
 	if err := errors.Join(errs...); err != nil {
@@ -68,7 +68,7 @@ func function(t *testing.T, d cuda.Driver, name string) cuda.Function {
 	return f
 }
 
-// add1 is the parameter block of the kernel of this name.
+// add1 returns the parameters of kernel add1.
 func add1(p cuda.Ptr, n uint32) []byte {
 	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint64(nil, uint64(p)), n)
 }
@@ -135,7 +135,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestPinned looks at when a copy happens: the fake driver does as late as it may.
+// TestPinned checks when a copy happens. The fake driver copies as late as it may.
 func TestPinned(t *testing.T) {
 	d, _ := open(t)
 	p := alloc(t, d, 8)
@@ -222,7 +222,7 @@ func TestSharedMemory(t *testing.T) {
 	}
 }
 
-// TestOrder makes sure that work is done in the order of the calls.
+// TestOrder checks that work runs in the order of the calls.
 func TestOrder(t *testing.T) {
 	d, _ := open(t)
 	p, q := alloc(t, d, 16), alloc(t, d, 16)
@@ -236,10 +236,10 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestGoroutines calls from threads on which no context is current yet.
+// TestGoroutines calls from threads without a current context.
 func TestGoroutines(t *testing.T) {
 	d, _ := open(t)
-	runtime.LockOSThread() // so that the others get threads of their own
+	runtime.LockOSThread() // so that the goroutines get other threads
 	defer runtime.UnlockOSThread()
 	p := alloc(t, d, 4)
 	f := function(t, d, "add1")

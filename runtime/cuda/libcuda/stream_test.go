@@ -12,8 +12,8 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda/libcuda/fakecuda"
 )
 
-// TestEnqueue gives another library the stream, passes its errors on, and blames it with the
-// kernels if the device is lost.
+// TestEnqueue checks that another library gets the stream, that its errors are returned, and that
+// a lost device's error blames it with the kernels.
 func TestEnqueue(t *testing.T) {
 	lib := fakecuda.Build(t)
 	d, err := libcuda.Open(libcuda.Options{Library: lib.Path})
@@ -43,7 +43,7 @@ func TestEnqueue(t *testing.T) {
 	}
 }
 
-// TestBusy asks before and after the device is through, and of a device that is lost.
+// TestBusy asks a device before and after its work ends, and a lost device.
 func TestBusy(t *testing.T) {
 	lib := fakecuda.Build(t)
 	d, err := libcuda.Open(libcuda.Options{Library: lib.Path})

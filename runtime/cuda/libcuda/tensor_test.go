@@ -15,8 +15,8 @@ import (
 
 var tensor = cuda.Tensor{Address: 1<<60 + 256, Element: cuda.TensorBF16, Size: [2]int{64, 1 << 33}, Stride: 128, Box: [2]int{32, 8}, Swizzle: 64}
 
-// TestDescribe reads what the fake driver writes into a descriptor: its arguments,
-// of which half lie on the stack.
+// TestDescribe reads the arguments that the fake driver writes into a descriptor. Half of them are
+// on the stack.
 func TestDescribe(t *testing.T) {
 	d, _ := open(t)
 	got, err := d.(cuda.Describer).Describe(tensor)
@@ -25,15 +25,16 @@ func TestDescribe(t *testing.T) {
 	for i := range 16 {
 		words = append(words, binary.LittleEndian.Uint64(got[8*i:]))
 	}
-	// type, rank, address, size, stride, box, step, interleave, swizzle, promotion, fill, and its own address modulo 64
+	// type, rank, address, size, stride, box, step, interleave, swizzle, promotion, fill, and the
+	// descriptor's address modulo 64
 	want := []uint64{9, 2, 1<<60 + 256, 64, 1 << 33, 128, 32, 8, 1, 1, 0, 2, 0, 0, 0, 0}
 	if !slices.Equal(words, want) {
 		t.Errorf("%x, want %x", words, want)
 	}
 }
 
-// TestDescribeFails wants a bad tensor, a driver that refuses and one that is too
-// old told apart.
+// TestDescribeFails distinguishes a bad tensor, a driver that refuses and a driver that is too
+// old.
 func TestDescribeFails(t *testing.T) {
 	d, lib := open(t)
 	const refused = 1

@@ -19,13 +19,13 @@ import (
 	"github.com/arithlang/mlc/sim/simulated"
 )
 
-// A gpu is a device that is asked for nothing.
+// A gpu is a device without any calls.
 type gpu struct {
 	cuda.Driver
 	cuda.Streamer
 }
 
-// refuse opens what is not to be opened, and returns the error.
+// refuse returns the error of an Open that must fail.
 func refuse(t *testing.T, o nccl.Options) string {
 	t.Helper()
 	_, err := nccl.Open(o)
@@ -35,8 +35,8 @@ func refuse(t *testing.T, o nccl.Options) string {
 	return err.Error()
 }
 
-// TestSearch finds libraries where Pythons and toolkits have them, and goes on to the next
-// if one does not fit.
+// TestSearch finds libraries in the folders of Pythons and toolkits. If one does not fit, it tries
+// the next.
 func TestSearch(t *testing.T) {
 	root := t.TempDir()
 	for _, name := range []string{"CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "HOME"} {
@@ -44,7 +44,7 @@ func TestSearch(t *testing.T) {
 	}
 	t.Setenv("MLC_LIBNCCL", "")
 	cc := full.Needs(t, full.CC)
-	t.Setenv("PATH", filepath.Dir(cc)) // without the Python that somebody works with
+	t.Setenv("PATH", filepath.Dir(cc)) // without the user's Python
 	o := nccl.Options{Driver: gpu{}, Size: 1}
 	text := refuse(t, o)
 	if !strings.Contains(text, "NCCL is not found") {
@@ -53,7 +53,7 @@ func TestSearch(t *testing.T) {
 	if !strings.Contains(text, "$VIRTUAL_ENV") || !strings.Contains(text, "pip install nvidia-nccl") || !strings.Contains(text, "--ranks mpi") {
 		t.Error(text)
 	}
-	// Each is too old, so the error says which were tried.
+	// Each is too old, so the error names all that were tried.
 	old := func(at string) string { return build(t, filepath.Join(root, at), "-DVERSION=21305") }
 	venv := old("venv/lib/python3.12/site-packages/nvidia/nccl/lib/libnccl.so.2")
 	conda := old("conda/lib/libnccl.so.2")
@@ -79,7 +79,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestOpenFails wants what is no library, no GPU and no rank told apart.
+// TestOpenFails distinguishes files that are no library, devices that are no GPU and bad ranks.
 func TestOpenFails(t *testing.T) {
 	none, err := simulated.Open(ptxsim.Options{})
 	if err != nil {
@@ -98,7 +98,7 @@ func TestOpenFails(t *testing.T) {
 	}
 }
 
-// TestAgree has ranks with libraries that do not go together: none waits for another.
+// TestAgree has ranks with unlike libraries. No rank waits for another.
 func TestAgree(t *testing.T) {
 	dir := t.TempDir()
 	libs := []string{build(t, filepath.Join(dir, "a.so"), "-DVERSION=22809"), build(t, filepath.Join(dir, "b.so"), "-DVERSION=23203")}

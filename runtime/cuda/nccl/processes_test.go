@@ -30,8 +30,8 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// Ranks are processes of this test's program, which run TestRank. The environment says what
-// a rank is to do, and where to leave what came of it.
+// Ranks are processes of this test's program that run TestRank. The environment has a rank's case
+// and the file for its result.
 const (
 	caseName  = "NCCL_TEST_CASE"
 	rankName  = "NCCL_TEST_RANK"
@@ -55,17 +55,17 @@ func build(t *testing.T, path string, macros ...string) string {
 	return path
 }
 
-// A run is ranks that do something together.
+// A run is a case that several ranks run together.
 type run struct {
 	what   string
 	size   int
-	start  int      // so many of them, 0: all
-	macros []string // of the library
+	start  int      // how many of the ranks start, 0: all
+	macros []string // for building the library
 	env    []string
-	of     map[int][]string // further environment of a rank
+	of     map[int][]string // additional environment of a rank
 }
 
-// ranks runs a run and returns what each rank has left.
+// ranks starts the ranks of a run and returns each rank's result.
 func (r *run) ranks(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -104,13 +104,13 @@ type member struct {
 	o      nccl.Options
 }
 
-// cases are what ranks do.
+// cases are the work of a rank.
 var cases = map[string]func(m *member) (string, error){
 	"sum": func(m *member) (string, error) { return m.sums(m.meet) }, "invited": func(m *member) (string, error) { return m.sums(m.invite) },
 	"world": (*member).talk, "meet": (*member).part, "die": (*member).die,
 }
 
-// TestRank is a rank.
+// TestRank runs as a rank.
 func TestRank(t *testing.T) {
 	do := cases[os.Getenv(caseName)]
 	if do == nil {
@@ -142,7 +142,7 @@ func TestRank(t *testing.T) {
 
 func (m *member) meet() (*nccl.Communicator, error) { return nccl.Open(m.o) }
 
-// invite has a second communicator, of which the first carries the id and the messages.
+// invite opens a second communicator. The first carries its id and messages.
 func (m *member) invite() (*nccl.Communicator, error) {
 	first, err := m.meet()
 	if err != nil {
@@ -151,16 +151,16 @@ func (m *member) invite() (*nccl.Communicator, error) {
 	if err := os.Unsetenv("NCCL_COMM_ID"); err != nil {
 		return nil, err
 	}
-	m.o.World, m.o.Rank, m.o.Size = first.World, 77, 0 // it is the World that says
+	m.o.World, m.o.Rank, m.o.Size = first.World, 77, 0 // the World's rank and size are used
 	return nccl.Open(m.o)
 }
 
-// params is a number of which slices differ in length.
+// params gives slices different lengths.
 const params = 1001
 
 var counts = []int{1, 2, 3, 4, 5, 9}
 
-// chunk is the gradients of chunk i of n.
+// chunk returns the gradients of chunk i of n.
 func chunk(n, i int) []float32 {
 	r := rand.New(rand.NewPCG(uint64(n), uint64(i)))
 	x := make([]float32, params)
@@ -170,7 +170,7 @@ func chunk(n, i int) []float32 {
 	return x
 }
 
-// sum is their sum, as device.Tree says.
+// sum returns the chunks' sum in the order of device.Tree.
 func sum(n int) []float32 {
 	all := make([][]float32, n)
 	for i := range all {
@@ -186,7 +186,7 @@ func sum(n int) []float32 {
 
 const noKernels = ".version 7.8\n.target sm_80\n.address_size 64\n"
 
-// add leaves the sum of n chunks of all ranks.
+// add returns the sum of n chunks of all ranks.
 func add(m *cuda.Machine, n int) ([]float32, error) {
 	got := make([]float32, params)
 	m.Sum(n, func(w device.Worker, i int) {
@@ -201,8 +201,8 @@ func (m *member) machine(c *nccl.Communicator) (*cuda.Machine, error) {
 	return cuda.NewMachine(cuda.NewDevice(m.driver), cuda.Program{PTX: noKernels}, &device.Plan{NumParams: params}, cuda.Options{Ranks: c.Device})
 }
 
-// sums adds numbers of chunks, between messages, and says which sums have other bits than
-// those of one process.
+// sums adds up numbers of chunks, with messages in between, and names the sums whose bits differ
+// from one process's.
 func (m *member) sums(open func() (*nccl.Communicator, error)) (wrong string, err error) {
 	c, err := open()
 	if err != nil {
@@ -227,13 +227,13 @@ func (m *member) sums(open func() (*nccl.Communicator, error)) (wrong string, er
 			return "", err
 		}
 	}
-	if m.o.World != nil { // closed first: it lies on the driver, too
+	if m.o.World != nil { // closed first, since it uses the driver too
 		err = errors.Join(c.Device.Close(), m.o.World.Close(0))
 	}
 	return wrong + "done", errors.Join(err, c.World.Close(0), machine.Close(), m.nothingLeft())
 }
 
-// nothingLeft wants all freed.
+// nothingLeft checks that everything is freed.
 func (m *member) nothingLeft() error {
 	handle, err := purego.Dlopen(m.o.Library, purego.RTLD_NOW)
 	if err != nil {
@@ -249,7 +249,7 @@ func (m *member) nothingLeft() error {
 	return nil
 }
 
-// part meets the others and leaves.
+// part meets the other ranks and leaves.
 func (m *member) part() (string, error) {
 	c, err := m.meet()
 	if err != nil {
@@ -258,7 +258,7 @@ func (m *member) part() (string, error) {
 	return c.World.About(), errors.Join(c.Device.Close(), c.World.Close(0), m.driver.Close(), m.nothingLeft())
 }
 
-// die is what rank 1 does after the first sum, by which the others have met.
+// die ends rank 1 after the first sum, when all ranks have met.
 func (m *member) die() (string, error) {
 	c, err := m.meet()
 	if err != nil {
@@ -284,7 +284,7 @@ func (m *member) die() (string, error) {
 	return "", errors.Join(err, machine.Close())
 }
 
-// talk has all messages of a World, some of which take more than one transfer.
+// talk sends all kinds of messages of a World. Some take more than one transfer.
 func (m *member) talk() (string, error) {
 	c, err := m.meet()
 	if err != nil {
@@ -302,10 +302,10 @@ func (m *member) talk() (string, error) {
 	return "done", errors.Join(w.Close(0), c.Device.Close(), m.driver.Close(), m.nothingLeft())
 }
 
-// text is what rank a tells rank b in its n-th message: none has the length of another.
+// text returns the n-th message of rank a to rank b. All lengths differ.
 func text(a, b, n int) []byte { return bytes.Repeat([]byte{byte(16*a + b), byte(n)}, 700*n+10*a+b) }
 
-// exchange has each rank send two messages to each, and an empty one.
+// exchange sends two messages and an empty one from each rank to each.
 func exchange(w comm.World) error {
 	var send, receive []comm.Part
 	for r := range w.Size() {
@@ -330,7 +330,7 @@ func exchange(w comm.World) error {
 	return nil
 }
 
-// gather has parts of equal lengths, and of lengths of which one is 0.
+// gather has parts of equal lengths and of different ones, one of them 0.
 func gather(w comm.World) error {
 	for _, length := range []func(rank int) int{func(int) int { return 1500 }, func(rank int) int { return 3000 * rank }} {
 		bounds := []int{0}
@@ -350,7 +350,7 @@ func gather(w comm.World) error {
 	return nil
 }
 
-// broadcast has more bytes than go at once.
+// broadcast sends more bytes than one transfer takes.
 func broadcast(w comm.World) error {
 	for _, n := range []int{0, 1, 1<<24 + 5} {
 		want := make([]byte, n)
@@ -379,7 +379,7 @@ func largest(w comm.World) error {
 	return nil
 }
 
-// TestSum has the bits of one process in one, two and three, by either way to begin.
+// TestSum checks that one, two and three processes have the same bits, with both ways to begin.
 func TestSum(t *testing.T) {
 	for _, r := range []run{{what: "sum", size: 1}, {what: "sum", size: 2}, {what: "sum", size: 3, macros: []string{"-DNO_SCALABLE"}}, {what: "invited", size: 2}} {
 		for rank, got := range r.ranks(t) {
@@ -401,7 +401,7 @@ func TestWorld(t *testing.T) {
 	}
 }
 
-// TestFailures wants to know what happened, and what to do.
+// TestFailures checks that errors tell the cause and a remedy.
 func TestFailures(t *testing.T) {
 	soon := waitName + "=300ms"
 	for name, c := range map[string]struct {

@@ -12,9 +12,9 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda/libcuda/fakecuda"
 )
 
-// TestRealLibrary takes NVIDIA's library, which MLC_LIBNCCL names, as far as it goes without a
-// GPU: it has the functions, gives one id for an address, and refuses to start in so many
-// words, by either way to give it the id. With a GPU one rank meets itself.
+// TestRealLibrary uses NVIDIA's library at MLC_LIBNCCL. It checks the functions and that an
+// address has one id. Without a GPU both functions that take the id fail with a known message.
+// With a GPU one rank meets itself.
 func TestRealLibrary(t *testing.T) {
 	path := os.Getenv("MLC_LIBNCCL")
 	if path == "" {
@@ -44,7 +44,7 @@ func TestRealLibrary(t *testing.T) {
 	}
 }
 
-// refuses begins by both functions.
+// refuses starts with both functions and expects their failure.
 func refuses(t *testing.T, path, meet string) {
 	t.Helper()
 	lib, err := openTable(path)

@@ -23,8 +23,8 @@ func open(t *testing.T) cuda.Driver {
 	return d
 }
 
-// TestProbesWork runs the probes on the simulator, which checks each access, and
-// wants them to have done the work that is counted.
+// TestProbesWork runs the probes on the simulator, which checks each access. The results show that
+// they do the work that is counted.
 func TestProbesWork(t *testing.T) {
 	d := open(t)
 	m, err := d.Load(source())
@@ -63,7 +63,7 @@ func TestProbesWork(t *testing.T) {
 		}
 	}
 
-	for i, pair := range []float32{0.25 + 4, 0.25} { // eight times in each of the products: x x + y y, and x x
+	for i, pair := range []float32{0.25 + 4, 0.25} { // each product adds this eight times: x x + y y, and x x
 		if f, err = m.Function(cores()[i].name); err != nil {
 			t.Fatal(err)
 		}
@@ -108,8 +108,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// clock is a driver whose events tell what each launch takes, with a start of its
-// own, and that launches nothing.
+// clock is a driver that launches nothing. Its events report a launch's time, since any start.
 type clock struct {
 	cuda.Driver
 	now  time.Duration
@@ -148,7 +147,7 @@ type (
 	}
 )
 
-// TestRates wants the rate of the fastest of the longest launches.
+// TestRates checks that a rate is that of the fastest of the longest launches.
 func TestRates(t *testing.T) {
 	launches := 0
 	c := &clock{Driver: open(t), per: func(blocks int) time.Duration {
@@ -185,8 +184,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestFull wants a multiprocessor to hold as many blocks as are counted on: 65536
-// registers for 2048 threads.
+// TestFull checks that a multiprocessor can hold all of a probe's blocks: 65536 registers for 2048
+// threads.
 func TestFull(t *testing.T) {
 	full.Needs(t, full.Ptxas)
 	for _, arch := range []string{"sm_80", "sm_90"} {
