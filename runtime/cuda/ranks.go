@@ -11,8 +11,8 @@ import (
 type Collective interface {
 	Rank() int
 	Size() int
-	// Exchange sends and receives all parts at once. The n-th part that rank a sends to rank b has
-	// the size of the n-th part that b receives from a. No rank sends to itself.
+	// Exchange sends and receives all parts at once. The n-th part that rank a sends to rank b is
+	// the n-th part that b receives from a, with the same size. No rank sends to itself.
 	Exchange(send, receive []DevicePart) error
 	// Gather fills in the other ranks' bytes. Rank r has bytes bounds[r] … bounds[r+1]-1 from base
 	// on.

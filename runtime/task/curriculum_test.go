@@ -15,7 +15,7 @@ import (
 	. "github.com/arithlang/mlc/runtime/task"
 )
 
-// growing are tasks whose problems grow from two digits to six over half of a training.
+// growing gives a task problems that grow from two digits to six over half of a training.
 func growing(c *Config) {
 	c.Below, c.DigitsLo, c.DigitsHi, c.Pad = 0, 1, 6, Pad{}
 	c.Curriculum = config.Curriculum{From: 2, Until: 0.5}
@@ -27,7 +27,7 @@ func TestCurriculumGrows(t *testing.T) {
 	mixed := with(adding, func(c *Config) { c.Kind, c.Of = "mixed", []string{"addition", "multiplication"} })
 	for name, cfg := range map[string]Config{"pairs": with(additions, growing), "single": with(successors, growing),
 		"sequences": with(adding, growing), "mixed": with(mixed, growing)} {
-		cfg.Holdout = 0 // of the ten numbers of one digit none may be missing
+		cfg.Holdout = 0 // else some of the ten one-digit numbers might be missing
 		task := must(t, cfg, 5).Over(examples)
 		var count [5][7]int // by stage and length
 		for k := range int64(examples) {
@@ -56,7 +56,7 @@ func TestCurriculumGrows(t *testing.T) {
 	}
 }
 
-// TestCurriculumWalksCells wants each pair of lengths once in each sweep of a stage.
+// TestCurriculumWalksCells checks that each sweep of a stage has each pair of lengths once.
 func TestCurriculumWalksCells(t *testing.T) {
 	task := must(t, with(adding, growing), 5).Over(8000)
 	for digits, first := range map[int]int64{2: 0, 3: 1000, 4: 2000, 5: 3000, 6: 4000} {
@@ -76,8 +76,8 @@ func TestCurriculumWalksCells(t *testing.T) {
 	}
 }
 
-// TestCurriculumHoldsOut wants the same problems held out and tested with a curriculum as
-// without, and none of those trained, though short ones may all be held out.
+// TestCurriculumHoldsOut checks that a curriculum does not change the problems held out and tested.
+// Training uses none of them, even if all short ones are held out.
 func TestCurriculumHoldsOut(t *testing.T) {
 	for name, cfg := range map[string]Config{"numbers": with(successors, growing), "pairs": with(additions, growing), "sequences": with(adding, growing)} {
 		cfg.Holdout = 0.9
@@ -147,8 +147,8 @@ func TestCurriculumDependsOnNumberAndLength(t *testing.T) {
 	}
 }
 
-// TestCarries counts places by what their digits add up to, of numbers so long that their
-// highest places do not matter, at several points of a training.
+// TestCarries counts places by the sum of their digits, at several points of a training. Numbers
+// are so long that their highest places do not matter.
 func TestCarries(t *testing.T) {
 	const examples = 4000
 	for _, sequence := range []bool{false, true} {
@@ -177,7 +177,7 @@ func TestCarries(t *testing.T) {
 				}
 			}
 			share := 0.8 * max(0, 1-(at+few/2/float64(examples))/0.5)
-			for what, x := range map[string][2]float64{ // freely drawn, 10 and 45 of 100 pairs
+			for what, x := range map[string][2]float64{ // without carries, 10 and 45 of 100 pairs
 				"9":    {float64(pass), 0.1 + share*(0.5+0.25*0.1-0.1)},
 				"more": {float64(carry), 0.45 + share*(0.25+0.25*0.45-0.45)},
 			} {
@@ -189,7 +189,7 @@ func TestCarries(t *testing.T) {
 	}
 }
 
-// TestCarriesAreNumbers holds short problems with carries to math/big, in several bases.
+// TestCarriesAreNumbers compares short problems with carries with math/big, in several bases.
 func TestCarriesAreNumbers(t *testing.T) {
 	for _, base := range []int{2, 3, 10} {
 		cfg := with(adding, func(c *Config) {

@@ -13,8 +13,8 @@ import (
 	. "github.com/arithlang/mlc/runtime/task"
 )
 
-// TestDistinct counts the problems of tasks of few, and finds every problem that training
-// draws among them.
+// TestDistinct counts the problems of small tasks, and checks that these include every problem
+// that training draws.
 func TestDistinct(t *testing.T) {
 	eachTask(t, func(name string, c Config) {
 		c.DigitsHi = min(c.DigitsHi, 2)
@@ -54,9 +54,8 @@ func texts(x [][]byte) (out []string) {
 	return out
 }
 
-// TestHeldOutIsNotTrained looks through tasks of few problems for one that is held out and
-// trained on. Where none is held out of a share, no problem is said to be, and training takes
-// all problems.
+// TestHeldOutIsNotTrained looks in small tasks for problems that are both held out and trained on.
+// If the share holds out no problem, none is unseen and training uses all.
 func TestHeldOutIsNotTrained(t *testing.T) {
 	none, some, seeds := 0, 0, full.Either(1, 3)
 	for _, kind := range []string{"parity", "copy", "successor", "addition", "nx1", "or", "sort"} {
@@ -118,8 +117,8 @@ func TestHeldOutIsNotTrained(t *testing.T) {
 	}
 }
 
-// TestUnseenOfLongerProblems wants those that follow the first ones of a cell, whatever is
-// held out of shorter ones.
+// TestUnseenOfLongerProblems checks that unseen problems continue after the first ones of a cell,
+// although shorter problems are held out.
 func TestUnseenOfLongerProblems(t *testing.T) {
 	task := must(t, Config{Kind: "addition", Base: 10, DigitsLo: 1, DigitsHi: 3, Holdout: 0.3}, 1)
 	if !task.HoldsOut() {
@@ -131,8 +130,8 @@ func TestUnseenOfLongerProblems(t *testing.T) {
 	}
 }
 
-// TestExpectedSeen holds how many problems of a cell are said to be trained on to what
-// training draws.
+// TestExpectedSeen compares the expected number of a cell's trained problems with the problems
+// that training draws.
 func TestExpectedSeen(t *testing.T) {
 	const examples = 300
 	for _, c := range []Config{

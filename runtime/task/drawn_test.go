@@ -8,9 +8,8 @@ import (
 	. "github.com/arithlang/mlc/runtime/task"
 )
 
-// TestDrawnProblems holds problems, tokens and labels to hashes: those of training and
-// held out, on both sides of where a set ends, and those of cells. Checkpoints and results
-// of runs mean these.
+// TestDrawnProblems compares problems, tokens and labels with hashes: trained and held-out ones,
+// before and after the end of a set, and cells. Checkpoints and results of runs depend on them.
 func TestDrawnProblems(t *testing.T) {
 	const n = 300
 	for _, c := range []struct {

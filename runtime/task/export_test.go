@@ -1,15 +1,15 @@
 package task
 
-// What tests of problems see of a task.
+// Parts of a task for the tests of problems.
 
-// The lists of released code.
+// Constants of the released code's lists.
 const (
 	ListedBits = listedBits
 	ListedEach = listedEach
 	MostListed = mostListed
 )
 
-// Symbols are those of encoder-decoders.
+// Symbols are the symbols of encoder-decoders.
 const Symbols = symbols
 
 func RawSymbols(t *Task) []string         { return t.vocab.Symbols }
@@ -19,7 +19,7 @@ func DomainOf(t *Task) func(func([][]byte) bool) {
 	return func(yield func([][]byte) bool) { t.kind.Family.Domain(t, yield) }
 }
 
-// TrainedOf is how many of a set are trained on.
+// TrainedOf returns how many problems of a set are trained on.
 func TrainedOf(t *Task) int64 { return t.trained }
 
 func (t *Task) Of(p Problem) *Task                   { return t.of(p) }

@@ -12,7 +12,7 @@ import (
 	. "github.com/arithlang/mlc/runtime/task"
 )
 
-// squares are 40 problems, of one and of two digits.
+// squares returns 40 problems with one or two digits.
 func squares() string {
 	var b strings.Builder
 	for n := range 40 {
@@ -25,8 +25,8 @@ func reading(text string, share float64) Config {
 	return Config{Kind: "file", Sequence: true, Problems: text, Separator: "=", Holdout: share}
 }
 
-// TestFileVector is a worked example: the vocabulary is a filler, the end, the
-// digits 0 1 4 7, then + - = c; the second = is of the answer.
+// TestFileVector is a worked example. The vocabulary is a filler, the end, the digits 0 1 4 7,
+// then + - = c. The second = belongs to the answer.
 func TestFileVector(t *testing.T) {
 	task := must(t, reading("47+0=c=1\n-=7\n", 0), 1)
 	if task.Vocab() != 10 {
@@ -65,8 +65,8 @@ func TestFileVector(t *testing.T) {
 	}
 }
 
-// TestFileIsWalked wants every line once an epoch, each epoch in another order, and
-// the held-out ones never.
+// TestFileIsWalked checks that an epoch has every line once, that epochs have different orders,
+// and that held-out lines never occur.
 func TestFileIsWalked(t *testing.T) {
 	for _, share := range []float64{0, 0.01, 0.1, 0.5} {
 		task := must(t, reading(squares(), share), 3)
@@ -105,7 +105,7 @@ func TestFileIsWalked(t *testing.T) {
 	}
 }
 
-// TestFileKeepsPromptsTogether wants no prompt on both sides of the hold-out.
+// TestFileKeepsPromptsTogether checks that no prompt is both held out and trained on.
 func TestFileKeepsPromptsTogether(t *testing.T) {
 	for _, text := range []string{
 		strings.Repeat(squares(), 3) + "7²=48\n",
@@ -131,7 +131,7 @@ func TestFileKeepsPromptsTogether(t *testing.T) {
 	}
 }
 
-// TestFileCells wants the held-out problems by the length of their prompts.
+// TestFileCells checks that cells are the held-out problems by prompt length.
 func TestFileCells(t *testing.T) {
 	task := must(t, reading(squares(), 0.5), 4)
 	held := map[string]bool{}
@@ -161,7 +161,7 @@ func TestFileCells(t *testing.T) {
 	}
 }
 
-// TestFileParse has prompts with answers that are known, given, and neither.
+// TestFileParse parses prompts with known answers, with given ones and without any.
 func TestFileParse(t *testing.T) {
 	task := must(t, reading(squares()+"7²=50\n", 0.1), 1)
 	for _, c := range []struct{ text, want string }{
@@ -189,8 +189,8 @@ func TestFileParse(t *testing.T) {
 	}
 }
 
-// TestFileDrawer wants the batches to be those of the examples one by one, with
-// fillers too, and in memory of the Drawer.
+// TestFileDrawer checks that batches equal the single examples, also with fillers, and that they
+// use the Drawer's memory.
 func TestFileDrawer(t *testing.T) {
 	task := must(t, with(reading(squares(), 0.1), func(c *Config) { c.RandomPad, c.LossOnAll = 0.2, true }), 5)
 	d := task.NewDrawer(0, 8)

@@ -7,7 +7,7 @@ import (
 	. "github.com/arithlang/mlc/runtime/task"
 )
 
-// FuzzParse reads any problem of every task, and makes a batch of what it takes.
+// FuzzParse parses any text with every task, and makes a batch of the problems.
 func FuzzParse(f *testing.F) {
 	var all []*Task
 	for _, cfg := range []Config{

@@ -40,7 +40,7 @@ func TestGridHasEqualCounts(t *testing.T) {
 	}
 }
 
-// TestSet wants one order of a set in every epoch, and the hold-out outside of it.
+// TestSet checks that a set has the same order in every epoch and does not contain the hold-out.
 func TestSet(t *testing.T) {
 	const trained, held = 2842, 28
 	task := must(t, with(oring, func(c *Config) { c.Examples, c.Holdout = 2870, 0.01 }), 3)
@@ -66,8 +66,8 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// TestFewOfACell wants the hold-out kept where lengths have fewer problems than it
-// takes to have one of them on its side, and where its share is less than one.
+// TestFewOfACell checks the hold-out of lengths with so few problems that its share is less than
+// one.
 func TestFewOfACell(t *testing.T) {
 	few := with(adding, func(c *Config) { c.Kind, c.DigitsHi, c.Holdout = "successor", 5, 0.01 })
 	for _, cfg := range []Config{few, with(few, func(c *Config) { c.Kind, c.Base, c.Scratchpad, c.DigitsHi, c.Holdout = "parity", 2, true, 10, 0.1 })} {
@@ -91,8 +91,8 @@ func TestFewOfACell(t *testing.T) {
 	}
 }
 
-// placeOfOne is what tells problems of or apart, but for who holds the one when
-// lengths are equal. It wants the longer one to be all zeros.
+// placeOfOne returns the lengths and the answer of an or problem. Only the place of the 1 tells
+// problems apart. A longer operand must be all zeros.
 func placeOfOne(t *testing.T, p Problem) string {
 	a, b := p.Operands[0], p.Operands[1]
 	if strings.Count(a+b, "1") != 1 || len(a) > len(b) && strings.Contains(a, "1") || len(b) > len(a) && strings.Contains(b, "1") {

@@ -9,16 +9,15 @@ import (
 	. "github.com/arithlang/mlc/runtime/task"
 )
 
-// TestLongProblems holds problems of thousands of digits to math/big: operands have the
-// lengths that are asked for, problems differ, answers are right, and what is encoded for
-// a model decodes to them.
+// TestLongProblems compares problems of thousands of digits with math/big. Operands have the
+// lengths asked for, problems differ, answers are right, and encoded problems decode to the same.
 func TestLongProblems(t *testing.T) {
 	one := big.NewInt(1)
 	for kind, answer := range map[string]func(a, b *big.Int) *big.Int{
 		"successor": func(a, _ *big.Int) *big.Int { return a.Add(a, one) },
 		"addition":  func(a, b *big.Int) *big.Int { return a.Add(a, b) },
 		"nx1":       func(a, b *big.Int) *big.Int { return a.Mul(a, b) },
-		"parity": func(a, _ *big.Int) *big.Int { // of each prefix from the lowest place on
+		"parity": func(a, _ *big.Int) *big.Int { // the parity of each prefix, from the lowest place on
 			y, out := uint(0), new(big.Int)
 			for place := range a.BitLen() {
 				y ^= a.Bit(place)
@@ -44,7 +43,7 @@ func TestLongProblems(t *testing.T) {
 						t.Fatalf("%s: %.40s… is no number", kind, x)
 					}
 				}
-				got, _ := new(big.Int).SetString(p.Answer, cfg.Base) // of a parity it may begin with a 0
+				got, _ := new(big.Int).SetString(p.Answer, cfg.Base) // a parity may begin with 0
 				if want := answer(numbers[0], numbers[1]); got == nil || got.Cmp(want) != 0 {
 					t.Errorf("%s of %d digits: an answer of %d digits is wrong", kind, n, len(p.Answer))
 				}

@@ -11,7 +11,7 @@ import (
 	. "github.com/arithlang/mlc/runtime/task"
 )
 
-// TestRecurrences counts lengths in problems as they are written.
+// TestRecurrences counts lengths in written problems.
 func TestRecurrences(t *testing.T) {
 	for _, c := range []struct {
 		cfg     Config
@@ -43,8 +43,8 @@ func TestRecurrences(t *testing.T) {
 	}
 }
 
-// TestLaunchesByLength wants every example of a batch in one launch, with examples of as many
-// recurrences, and at its place there.
+// TestLaunchesByLength checks that every example of a batch is at its place in one launch.
+// Examples of a launch have equal numbers of recurrences.
 func TestLaunchesByLength(t *testing.T) {
 	const n, part, group = 72, 4, 24
 	for _, c := range []struct {
@@ -107,7 +107,7 @@ func TestLaunchesByLength(t *testing.T) {
 	}
 }
 
-// textOf is the text of an example of a launch, with fillers as spaces.
+// textOf returns the text of a launch's example, with spaces for fillers.
 func textOf(t *testing.T, task *Task, b *Batch, k int, packed bool) string {
 	lo, hi := k*b.T, (k+1)*b.T
 	if packed {
@@ -126,7 +126,7 @@ func textOf(t *testing.T, task *Task, b *Batch, k int, packed bool) string {
 	return strings.TrimRight(text.String(), " $")
 }
 
-// longestDigits is the digits of the longest number before the =.
+// longestDigits returns the digits of the longest number before the =.
 func longestDigits(text string) int {
 	most := 0
 	prompt, _, _ := strings.Cut(strings.ReplaceAll(text, " ", ""), "=")

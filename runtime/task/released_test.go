@@ -9,8 +9,8 @@ import (
 	. "github.com/arithlang/mlc/runtime/task"
 )
 
-// TestReleased counts the lengths of operands of the released lists: the shares that
-// follow from how its code makes them.
+// TestReleased compares the lengths of operands in the released lists with the shares that follow
+// from their code.
 func TestReleased(t *testing.T) {
 	lists := func(c *Config) { c.Released, c.Pad = true, Pad{Step: 1} }
 	additions := must(t, with(additions, lists), 3)
@@ -57,7 +57,7 @@ func decimals(x int64) int {
 	return n
 }
 
-// TestReleasedFactor leaves out 0, which the permutation has.
+// TestReleasedFactor checks that the released list lacks 0, which the permutation has.
 func TestReleasedFactor(t *testing.T) {
 	for _, released := range []bool{false, true} {
 		task := must(t, Config{Kind: "nx1", Below: Listed, Released: released, Base: 10, Reversed: true, Holdout: 0.125}, 1)
@@ -73,7 +73,7 @@ func TestReleasedFactor(t *testing.T) {
 	}
 }
 
-// TestReleasedSuccessor has the same problems as the paper's text.
+// TestReleasedSuccessor checks for the problems of the paper's text.
 func TestReleasedSuccessor(t *testing.T) {
 	a, b := must(t, successors, 5), must(t, with(successors, func(c *Config) { c.Released = true }), 5)
 	for k := range int64(100) {
@@ -86,8 +86,8 @@ func TestReleasedSuccessor(t *testing.T) {
 	}
 }
 
-// TestRepeatedEpochs: with one order the second epoch is the first again, to the last
-// digit; else it has other pairs of operands.
+// TestRepeatedEpochs checks that with one order the second epoch equals the first, and that
+// otherwise it has different pairs of operands.
 func TestRepeatedEpochs(t *testing.T) {
 	for _, kind := range []string{"addition", "nx1"} {
 		for _, repeated := range []bool{false, true} {

@@ -21,7 +21,7 @@ func rounded(c Config) Config {
 	return c
 }
 
-// asking is a task of each form, with what a text of it looks like.
+// asking has a task of each form, by a name of it.
 var asking = map[string]Config{
 	"addition":    {Kind: "addition", Sequence: true, Reversed: true, ReversedOperands: true, Pad: Pad{To: 1, Step: 1, Less: -1}},
 	"hints":       {Kind: "addition", Sequence: true, Reversed: true, Hints: "cyclic"},
@@ -34,8 +34,7 @@ var asking = map[string]Config{
 	"last bit":    {Kind: "parity", Sequence: true},
 }
 
-// TestAsked wants problems of a round to have the lengths of it, each its own, and to say
-// nothing of their answers.
+// TestAsked checks that problems of a round have the round's lengths, differ, and have no answers.
 func TestAsked(t *testing.T) {
 	for name, cfg := range asking {
 		cfg = rounded(cfg)
@@ -81,7 +80,7 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// spare is the tokens of a reference that no reply has.
+// spare returns the number of tokens that a reference has and no reply has.
 func spare(c Config) int {
 	if c.Unended {
 		return 1
@@ -89,7 +88,7 @@ func spare(c Config) int {
 	return 0
 }
 
-// TestReads wants what is not written as an answer to be none.
+// TestReads checks that replies which are not written like answers are rejected.
 func TestReads(t *testing.T) {
 	task, err := tasks.New(rounded(asking["addition"]), 1)
 	if err != nil {
@@ -118,7 +117,7 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// TestVotes wants a problem to be asked in several ways that have the same answer.
+// TestVotes checks that a problem is asked in several ways with the same answer.
 func TestVotes(t *testing.T) {
 	cfg := rounded(asking["hints"])
 	cfg.Rounds.Votes = 3
@@ -147,8 +146,8 @@ func TestVotes(t *testing.T) {
 	}
 }
 
-// TestInRounds wants training to be on what was kept, as often as Newest says, and on true
-// problems, and never on a true answer where another was kept.
+// TestInRounds checks that training uses kept problems, as often as Newest says, and true ones. It
+// never uses the true answer of a problem that was kept with another.
 func TestInRounds(t *testing.T) {
 	for name, cfg := range asking {
 		task, err := tasks.New(rounded(cfg), 1)
@@ -158,7 +157,7 @@ func TestInRounds(t *testing.T) {
 		var kept [][]Problem
 		for round := range 2 {
 			p := rounds.Asked(task, round, 0)[0]
-			p.Answer = "1" // which is wrong, and of no problem's length
+			p.Answer = "1" // a wrong answer, of no problem's length
 			kept = append(kept, []Problem{p})
 		}
 		in := rounds.WithAnswers(task, kept)
@@ -180,8 +179,8 @@ func TestInRounds(t *testing.T) {
 			}
 			count[of]++
 		}
-		// Half of the examples are of the last round; of the others, of seven lengths, three
-		// are the task's own.
+		// Half of the examples are the last round's. The others have seven lengths, and three of
+		// these are the task's.
 		for of, want := range map[string]float64{"true": 0.5 * 3 / 7, "round 0": 0.5 * 2 / 7, "round 1": 0.5 + 0.5*2/7} {
 			if got := float64(count[of]) / n; got < want-0.02 || got > want+0.02 {
 				t.Errorf("%s: %s in %.3f of the examples, want %.3f", name, of, got, want)
@@ -196,7 +195,7 @@ func TestInRounds(t *testing.T) {
 	}
 }
 
-// TestRoundTexts wants a kept problem to be read as it was written.
+// TestRoundTexts checks that a kept problem is read as it was written.
 func TestRoundTexts(t *testing.T) {
 	for name, cfg := range asking {
 		task, err := tasks.New(rounded(cfg), 1)
@@ -217,8 +216,8 @@ func TestRoundTexts(t *testing.T) {
 	}
 }
 
-// TestRoundsBegin wants all rounds to have an equal share of the steps, and each step to
-// know its round.
+// TestRoundsBegin checks that all rounds have equal shares of the steps, and that each step has
+// the right round.
 func TestRoundsBegin(t *testing.T) {
 	r := config.Rounds{Until: 50, Step: 3}
 	const steps = 1000

@@ -23,7 +23,7 @@ var (
 
 func kindOfSequence(kind string) Config { return with(adding, func(c *Config) { c.Kind = kind }) }
 
-// encoded is the tokens of a problem, the labels that count, and the Abacus rows.
+// encoded returns a problem's tokens, the labels that count, and the Abacus rows.
 func encoded(t *testing.T, task *Task, p Problem) (ids, labels, rows []int32) {
 	t.Helper()
 	w, err := task.Width(p)
@@ -39,7 +39,7 @@ func encoded(t *testing.T, task *Task, p Problem) (ids, labels, rows []int32) {
 	return ids, b.Labels, task.Runs(ids)
 }
 
-// TestVectors are worked examples: texts, tokens, labels and Abacus rows by hand.
+// TestVectors has worked examples: texts, tokens, labels and Abacus rows by hand.
 func TestVectors(t *testing.T) {
 	hinted := with(adding, func(c *Config) { c.Hints = "cyclic" })
 	for _, c := range []struct {
@@ -127,7 +127,7 @@ func TestLossOnAll(t *testing.T) {
 	}
 }
 
-// TestSortExample is that of McLeish et al. 2024, section 4.3.
+// TestSortExample is the example of McLeish et al. 2024, section 4.3.
 func TestSortExample(t *testing.T) {
 	task := must(t, sorting, 1)
 	p := task.Solved([]string{"75946", "36999", "81201", "1417", "18750"})
@@ -176,8 +176,8 @@ func TestSequenceVocabularies(t *testing.T) {
 	}
 }
 
-// TestRows holds the longest sequences to the authors' widths, one token less for
-// what is read.
+// TestRows compares the longest sequences with the authors' widths, less one token that is not
+// read.
 func TestRows(t *testing.T) {
 	size := func(cfg Config, digits int) Config { return with(cfg, func(c *Config) { c.DigitsHi = digits }) }
 	for _, c := range []struct {
@@ -273,7 +273,7 @@ func TestSequenceDrawer(t *testing.T) {
 						task.Encode(p, task.Rows(), want.Slice(i, i+1))
 					}
 				}
-				want.At, want.Rows = at, 0 // Rows is of the whole
+				want.At, want.Rows = at, 0 // Rows counts the whole batch
 				got := b.Slice(lo, hi)
 				want.Source, got.Source = nil, nil
 				if diff := cmp.Diff(want, got); diff != "" {
@@ -285,7 +285,7 @@ func TestSequenceDrawer(t *testing.T) {
 				t.Errorf("the parts have %d of %d labels", at, len(b.Labels))
 			}
 			k := int64(0)
-			for ; k < 200*n; k += n { // every draft has the room that it needs
+			for ; k < 200*n; k += n { // until every draft has enough room
 				d.Train(k, n)
 			}
 			if n := testing.AllocsPerRun(50, func() { d.Train(k, n); k += n }); n > 0 {
@@ -295,8 +295,8 @@ func TestSequenceDrawer(t *testing.T) {
 	}
 }
 
-// TestGroupsAreOfRandomExamples wants each draw group to be the examples with its
-// numbers, whatever their lengths: sorted they are within it alone.
+// TestGroupsAreOfRandomExamples checks that each draw group has the examples with its numbers, of
+// any length. Examples are sorted only within a group.
 func TestGroupsAreOfRandomExamples(t *testing.T) {
 	const n, group, part, first = 100, 32, 8, 40
 	task := must(t, adding, 5)
@@ -356,8 +356,8 @@ func BenchmarkSequenceDrawer(b *testing.B) {
 	}
 }
 
-// TestLaunch makes launches of several parts: the same problems in the same order and the
-// same count of rows, at lengths that launches of the same place share.
+// TestLaunch makes launches of several parts. Problems, their order and the count of rows stay the
+// same. Launches of the same place have the same lengths.
 func TestLaunch(t *testing.T) {
 	const group, part, launch = 32, 4, 16
 	task := must(t, adding, 5)
@@ -387,8 +387,8 @@ func TestLaunch(t *testing.T) {
 	}
 }
 
-// TestPack packs sequences: the same problems in the same order, none with rows that pad,
-// and what a launch says of its rows is where they are.
+// TestPack packs sequences. Problems and their order stay the same, no rows pad, and a launch's
+// row positions are right.
 func TestPack(t *testing.T) {
 	const group, part, n = 32, 4, 90
 	task := must(t, adding, 5)

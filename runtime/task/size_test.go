@@ -14,7 +14,7 @@ import (
 	"github.com/arithlang/mlc/runtime/task/rounds"
 )
 
-// layouts are ways to write problems that change how long they are.
+// layouts are ways to write problems that change their lengths.
 func layouts() map[string]func(c *Config) {
 	return map[string]func(c *Config){
 		"plain":       func(*Config) {},
@@ -37,8 +37,7 @@ func layouts() map[string]func(c *Config) {
 	}
 }
 
-// eachTask calls f with every task of every layout that there is, in three bases, for both
-// kinds of models.
+// eachTask calls f with every task in every layout, in three bases, for both kinds of models.
 func eachTask(t *testing.T, f func(name string, c Config)) {
 	type named struct {
 		name string
@@ -84,14 +83,14 @@ func eachTask(t *testing.T, f func(name string, c Config)) {
 	}
 }
 
-// TestLongestIsDrawn holds what is said of the longest problem of training to thousands of
-// those that are drawn: no batch is longer, and there is one as long, which is found among
-// all problems of few digits. With fillers, which come by chance, and files it may not be drawn.
+// TestLongestIsDrawn compares the stated longest problem of training with thousands of drawn ones.
+// No batch is longer. One problem of few digits is as long, except that files and random fillers
+// may not reach the length.
 func TestLongestIsDrawn(t *testing.T) {
 	eachTask(t, func(name string, c Config) { holdLongest(t, name, c) })
 }
 
-// TestLongestDifference holds the longest difference of numbers below a bound: with a bound
+// TestLongestDifference checks the longest difference of numbers below a bound. If the bound is
 // just above a power of the base, the longest numbers leave the shorter differences.
 func TestLongestDifference(t *testing.T) {
 	for _, c := range []Config{{Base: 10, Below: 1001}, {Base: 2, Below: 10}, {Base: 2, Below: 150}, {Base: 10, Below: 1000}} {
@@ -100,7 +99,7 @@ func TestLongestDifference(t *testing.T) {
 	}
 }
 
-// holdLongest holds what is said of the longest problem of a task to problems of it.
+// holdLongest compares the stated longest problem of a task with its problems.
 func holdLongest(t *testing.T, name string, c Config) {
 	t.Helper()
 	task := must(t, c, 3)
@@ -127,8 +126,8 @@ func holdLongest(t *testing.T, name string, c Config) {
 	}
 }
 
-// hardest are all problems of few numbers, those of most digits among them, that training
-// may draw.
+// hardest returns all problems of few numbers that training may draw, including those with most
+// digits.
 func hardest(t *Task) (all []Problem) {
 	for _, u := range t.All() {
 		if !numeric(u.Kind()) {
@@ -187,9 +186,8 @@ func nines(base, n int) string {
 	return string(x)
 }
 
-// TestSizesOfTests holds what is said of the sizes of tests, at any width, to all problems
-// of a cell: one has the size of the longest, and no problem has another size than those
-// between.
+// TestSizesOfTests compares the stated sizes of tests, at any width, with the problems of a cell.
+// The longest problem has the largest size.
 func TestSizesOfTests(t *testing.T) {
 	eachTask(t, func(name string, c Config) {
 		if c.Kind == "file" {
@@ -228,7 +226,7 @@ func TestSizesOfTests(t *testing.T) {
 	})
 }
 
-// TestAnswers holds the bounds of answers to all operands of few digits.
+// TestAnswers compares the bounds of answers with all operands of few digits.
 func TestAnswers(t *testing.T) {
 	for _, k := range tasks.Kit().All() {
 		for _, base := range []int{2, 3, 10} {
@@ -258,7 +256,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestLongestOfRounds leaves room for answers that a model may give in rounds, right or not.
+// TestLongestOfRounds checks for room for any answer that a model may give in rounds.
 func TestLongestOfRounds(t *testing.T) {
 	for _, kind := range []string{"addition", "subtraction", "multiplication", "nx1", "copy", "successor", "parity"} {
 		for _, base := range []int{2, 10} {
@@ -281,7 +279,7 @@ func TestLongestOfRounds(t *testing.T) {
 	}
 }
 
-// TestSizes has the sizes of some tests, counted by hand.
+// TestSizes compares the sizes of some tests with sizes counted by hand.
 func TestSizes(t *testing.T) {
 	for _, c := range []struct {
 		kind   string

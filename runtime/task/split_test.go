@@ -8,8 +8,8 @@ import (
 	. "github.com/arithlang/mlc/runtime/task"
 )
 
-// TestSplit fixes what is held out: tasks of two seeds and one split hold out the same
-// problems, and train on none of them. Without a split it is the seed's.
+// TestSplit checks that tasks of two seeds and one split hold out the same problems and train on
+// none of these. Without a split the seed decides.
 func TestSplit(t *testing.T) {
 	sequences := func(change func(*Config)) Config {
 		return with(adding, func(c *Config) { c.DigitsHi, c.Holdout = 2, 0.25; change(c) })
@@ -50,7 +50,7 @@ func TestSplit(t *testing.T) {
 			t.Errorf("%s: two seeds hold out the same problems without a split", name)
 		}
 		if name == "released" || cfg.Below > 0 && one.Arity() == 2 || cfg.Examples > 0 {
-			continue // the second operand may be one that is held out, and what is drawn for a list or set may repeat
+			continue // the second operand may be a held-out one, and lists and sets may repeat problems
 		}
 		for k := range int64(1000) {
 			for _, task := range []*Task{one, two} {

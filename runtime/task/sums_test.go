@@ -15,7 +15,7 @@ import (
 // summing are sums of two to five numbers of one to six digits.
 var summing = Config{Kind: "sum", DigitsLo: 1, DigitsHi: 6, OperandsLo: 2, OperandsHi: 5, Batch: 16, Base: 10, Reversed: true, Pad: Pad{To: 8, Step: 3}, Holdout: 0.1}
 
-// reads is what the tokens of a task stand for.
+// reads returns the text of a task's tokens.
 func reads(t *Task, ids []int32) string {
 	var b strings.Builder
 	for _, id := range ids {
@@ -61,7 +61,7 @@ func TestSumsAreEncoded(t *testing.T) {
 	}
 }
 
-// TestSumsAreDrawn counts how many numbers training adds, and holds answers to math/big.
+// TestSumsAreDrawn counts how many numbers training adds, and compares answers with math/big.
 func TestSumsAreDrawn(t *testing.T) {
 	task := must(t, summing, 3)
 	const batches = 2000
@@ -113,7 +113,7 @@ func TestSumsAreDrawn(t *testing.T) {
 	}
 }
 
-// TestSumsAreTested wants as many numbers of as many digits as a test asks for.
+// TestSumsAreTested checks that a test has the numbers and digits asked for.
 func TestSumsAreTested(t *testing.T) {
 	task := must(t, summing, 3)
 	for _, n := range []int{2, 5, 10, 64} {
@@ -138,7 +138,7 @@ func TestSumsAreTested(t *testing.T) {
 	}
 }
 
-// check holds the answer of a sum to math/big.
+// check compares the answer of a sum with math/big.
 func check(t *testing.T, p Problem) {
 	t.Helper()
 	sum := new(big.Int)
@@ -169,7 +169,7 @@ func TestBadSums(t *testing.T) {
 	}
 }
 
-// TestProductsAreWritten holds the sums on the way to a product to those worked out by hand.
+// TestProductsAreWritten compares the partial sums of products with sums worked out by hand.
 func TestProductsAreWritten(t *testing.T) {
 	task := must(t, Config{Kind: "multiplication", DigitsLo: 1, DigitsHi: 3, Base: 10, Sequence: true, Reversed: true, ReversedOperands: true, Scratchpad: true}, 1)
 	for text, want := range map[string]string{

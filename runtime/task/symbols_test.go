@@ -9,7 +9,7 @@ import (
 	"github.com/arithlang/mlc/runtime/task/sequence"
 )
 
-// TestSymbolsBeyondASCII tells the last symbol of ASCII from the first one after it.
+// TestSymbolsBeyondASCII checks that the last symbol of ASCII and the first one after it differ.
 func TestSymbolsBeyondASCII(t *testing.T) {
 	task := must(t, Config{Kind: "file", Sequence: true, Separator: "=", Problems: "a\u007f=1\nb\u0080=2\nc\u0081=3\n"}, 1)
 	seen := map[int32]rune{}
@@ -29,7 +29,7 @@ func TestSymbolsBeyondASCII(t *testing.T) {
 	}
 }
 
-// TestAxes says what lengths count.
+// TestAxes checks what lengths count.
 func TestAxes(t *testing.T) {
 	for _, c := range []struct {
 		cfg           Config
@@ -72,7 +72,7 @@ func TestAxes(t *testing.T) {
 	}
 }
 
-// TestChance holds the chance of a problem to a count of those that training draws.
+// TestChance compares the chance of a problem with its count in training.
 func TestChance(t *testing.T) {
 	const drawn = 40_000
 	for name, cfg := range map[string]Config{

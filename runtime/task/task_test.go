@@ -28,7 +28,7 @@ func must(t *testing.T, cfg Config, seed uint64) *Task {
 	return task
 }
 
-// tokenOf is the token of a symbol of a sequence, letters are those of hints.
+// tokenOf returns the token of a sequence's symbol; letters returns the letters of hints.
 func tokenOf(t *Task, r rune) int32 { return t.Sequences().(*sequence.Vocabulary).ID(r) }
 
 func letters() string { return strings.Join(sequence.Letters(), "") }
@@ -198,8 +198,8 @@ func TestTrainingWalksEveryNumberOnceAnEpoch(t *testing.T) {
 	}
 }
 
-// TestHoldsOut is about each way to hold problems out, and a set of one problem, of
-// which none can be.
+// TestHoldsOut tries each way to hold problems out, and a set of one problem, which cannot hold
+// out any.
 func TestHoldsOut(t *testing.T) {
 	for _, c := range []struct {
 		task *Task
@@ -337,7 +337,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// other are tokens of an alphabet as those of all symbols.
+// other converts tokens of an alphabet to tokens of all symbols.
 func other(ids []int32, alphabet string) (all []int32) {
 	for _, id := range ids {
 		all = append(all, int32(strings.IndexByte(Symbols, alphabet[id])))
@@ -358,8 +358,8 @@ func TestDecodeShowsTheModelsOwnSymbols(t *testing.T) {
 	}
 }
 
-// TestDrawer compares batches that use their memory again to those of Batch, and
-// wants no allocation once there is enough.
+// TestDrawer compares batches in reused memory with Batch's, and checks that enough memory ends
+// allocations.
 func TestDrawer(t *testing.T) {
 	for _, cfg := range []Config{successors, additions, ranged, with(ranged, func(c *Config) { c.Pad, c.Holdout = Pad{}, 0.5 }),
 		with(additions, func(c *Config) { c.Interleave, c.Reversed, c.Below = true, false, 50 })} {
@@ -406,12 +406,12 @@ func BenchmarkTrain(b *testing.B) {
 	}
 }
 
-// TestProblemsStay makes sure that checkpoints and results of encoder-decoders go
-// on to mean the problems that they were made with.
+// TestProblemsStay checks that problems do not change, since checkpoints and results of
+// encoder-decoders depend on them.
 func TestProblemsStay(t *testing.T) {
 	for _, c := range []struct {
 		cfg  Config
-		want string // three of training, one held out, tests of 4 and 30 digits
+		want string // three trained ones, one held out, tests of 4 and 30 digits
 	}{
 		{successors, "1013225 597522 165418 906477 9302 804531093203597788628219557116"},
 		{additions, "1013225+570142 597522+995093 165418+579665 906477+691785 9236+9930 804531093203597788628219557116+314246468081834746004584028299"},

@@ -14,8 +14,8 @@ import (
 	. "github.com/arithlang/mlc/runtime/task"
 )
 
-// TestWordsVector is a worked example: a filler, the end, the digit 7, then words and
-// the separator by their bytes. A word that is one digit is a digit for Abacus.
+// TestWordsVector is a worked example: a filler, the end, the digit 7, then words and the
+// separator by their bytes. For Abacus a word of one digit is a digit.
 func TestWordsVector(t *testing.T) {
 	cfg := reading("one plus 7 -> x y\nplus 7 7 -> x\n", 0)
 	cfg.Separator, cfg.Tokens = " -> ", tokens.Rule{Words: true}
@@ -52,7 +52,7 @@ func TestWordsVector(t *testing.T) {
 	}
 }
 
-// TestNumbersVector has all numbers as tokens, whichever occur.
+// TestNumbersVector has all numbers as tokens, even unused ones.
 func TestNumbersVector(t *testing.T) {
 	cfg := reading("4 + 3=2\n0 + 1=1\n", 0)
 	cfg.Tokens = tokens.Rule{Numbers: 5}
@@ -79,7 +79,7 @@ func TestNumbersVector(t *testing.T) {
 	}
 }
 
-// TestWordsAreDrawn wants batches of words without allocations, like those of characters.
+// TestWordsAreDrawn checks that batches of words need no allocations, like those with characters.
 func TestWordsAreDrawn(t *testing.T) {
 	var text strings.Builder
 	for n := range 40 {
@@ -99,8 +99,8 @@ func TestWordsAreDrawn(t *testing.T) {
 	}
 }
 
-// TestTestFile wants the lines of the other file to be what is tested, and never to be
-// trained on or held out.
+// TestTestFile checks that the lines of the other file are tested, and never trained on or held
+// out.
 func TestTestFile(t *testing.T) {
 	const tests = "100²=10000\n7²=49\n"
 	for _, c := range []struct {

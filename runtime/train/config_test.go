@@ -7,7 +7,7 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// TestDefaults fills in what a Config leaves out.
+// TestDefaults fills in the defaults of a Config.
 func TestDefaults(t *testing.T) {
 	for _, c := range []struct {
 		cfg                                      Config
@@ -33,11 +33,11 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestCheckAtBounds takes the largest and smallest settings that make sense, and refuses the next.
+// TestCheckAtBounds accepts the largest and smallest sensible settings, and rejects the next.
 func TestCheckAtBounds(t *testing.T) {
 	good := Config{Schedule: "constant", Batch: 4, MicroBatch: 2, Budget: Budget{Steps: 1}}
 	for _, c := range []struct {
-		name, want string // "": it is good
+		name, want string // "": valid
 		change     func(*Config)
 	}{
 		{"one example", "", func(c *Config) { c.Batch, c.MicroBatch = 1, 1 }},

@@ -10,8 +10,8 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// TestSource draws ahead what is wanted, something else, and nothing: problems are always
-// those of a Drawer that is asked at once.
+// TestSource draws the right problems ahead, other problems and none. Results always equal those
+// from a new Drawer.
 func TestSource(t *testing.T) {
 	kind, err := tasks.New(task.Config{Kind: "successor", Below: 1_000_000, Base: 10, Reversed: true}, 7)
 	if err != nil {
@@ -20,7 +20,7 @@ func TestSource(t *testing.T) {
 	s := newSource(func() *task.Drawer { return kind.NewDrawer(0, 4) })
 	for i, c := range []struct {
 		first, ahead int64
-		n, then      int // then: how many are drawn ahead; 0: none are
+		n, then      int // then: how many are drawn ahead
 	}{{0, 8, 8, 8}, {8, 16, 8, 8}, {16, 24, 8, 8}, {24, 32, 12, 8}, {36, 48, 12, 12}, {40, 0, 12, 0}, {52, 64, 12, 12}, {64, 0, 12, 0}} {
 		want, err := kind.NewDrawer(0, 4).Train(c.first, c.n)
 		if err != nil {
@@ -28,7 +28,7 @@ func TestSource(t *testing.T) {
 		}
 		got, err := s.draw(c.first, c.n)
 		if c.then > 0 {
-			s.begin(c.ahead, c.then) // which leaves the batch alone
+			s.begin(c.ahead, c.then) // keeps the batch
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -39,7 +39,8 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// TestSourceFails fails where problems are wanted that cannot be drawn, not before.
+// TestSourceFails checks that an error of drawing ahead is returned only if those problems are
+// needed.
 func TestSourceFails(t *testing.T) {
 	kind, err := tasks.New(task.Config{Kind: "successor", Below: 1_000_000, Base: 10, Reversed: true}, 7)
 	if err != nil {

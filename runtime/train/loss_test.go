@@ -14,7 +14,7 @@ func TestThrottle(t *testing.T) {
 	}
 }
 
-// TestWeight is of 10 examples with 7 labels each in 20 rows.
+// TestWeight has 10 examples with 7 labels each in 20 rows.
 func TestWeight(t *testing.T) {
 	for _, c := range []struct {
 		sum, throttle bool
@@ -29,8 +29,8 @@ func TestWeight(t *testing.T) {
 	}
 }
 
-// TestPassesAreDrawn holds means and shares to what arXiv:2405.17399's code gives:
-// all runs together are as often 1, 2, … as its fact sheet says.
+// TestPassesAreDrawn compares means and shares with the code of arXiv:2405.17399. The number of
+// all runs is as often 1, 2, … as in its fact sheet.
 func TestPassesAreDrawn(t *testing.T) {
 	for _, c := range []struct {
 		times            int

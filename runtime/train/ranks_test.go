@@ -7,7 +7,7 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// shardsOf are those of one of several ranks.
+// shardsOf is one of several ranks.
 type shardsOf struct {
 	Ranks
 	rank, size int
@@ -17,8 +17,8 @@ func (s shardsOf) Rank() int    { return s.rank }
 func (s shardsOf) Size() int    { return s.size }
 func (s shardsOf) Shards() bool { return true }
 
-// TestShards wants each trained element to be updated by one rank, a matrix by one alone, and
-// each rank to give the others what it updates.
+// TestShards checks that one rank updates each trained element, that one rank updates a whole
+// matrix, and that each rank gives its updates to the others.
 func TestShards(t *testing.T) {
 	plan := &device.Plan{NumParams: 600, Matrices: []device.Matrix{{Rows: 10, Cols: 16}}}
 	trainer := &Trainer{Plan: plan, Params: []device.Param{

@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// TestRooms takes the room of two launches, whose losses go where their rows are.
+// TestRooms uses the room of two launches, whose losses go to the places of their rows.
 func TestRooms(t *testing.T) {
 	var r rooms
-	for range 2 { // its memory is used again
+	for range 2 { // the second time in the same memory
 		r.make(2, 4)
 		first, second := r.take(3, 2), r.take(0, 3)
 		if len(first) != 4 || len(second) != 4 {
@@ -25,7 +25,7 @@ func TestRooms(t *testing.T) {
 	}
 }
 
-// TestPad puts zeros behind values, and takes values as they are where they are enough.
+// TestPad appends zeros to values, and returns long enough values unchanged.
 func TestPad(t *testing.T) {
 	s := &stepper{}
 	if got := s.pad([]int32{1, 2, 3}, 5); !slices.Equal(got, []int32{1, 2, 3, 0, 0}) {

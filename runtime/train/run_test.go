@@ -12,7 +12,7 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// addition is a task of so many digits, some of whose problems are kept from training.
+// addition returns a task of numbers with at most these digits. It holds out a share.
 func addition(t *testing.T, digits int, share float64) *task.Task {
 	t.Helper()
 	tk, err := tasks.New(task.Config{Kind: "addition", DigitsLo: 1, DigitsHi: digits, Base: 10, Sequence: true, Holdout: share}, 3)
@@ -22,7 +22,7 @@ func addition(t *testing.T, digits int, share float64) *task.Task {
 	return tk
 }
 
-// TestProgress extrapolates from what this process has done.
+// TestProgress extrapolates from the work of this process.
 func TestProgress(t *testing.T) {
 	ago := func(d time.Duration) time.Time { return time.Now().Add(-d) }
 	cfg := Config{Batch: 10, Budget: Budget{Steps: 100}}
@@ -56,7 +56,7 @@ func TestProgress(t *testing.T) {
 }
 
 // TestWhereARunGoesOn takes the time of earlier processes from the last report, or from the
-// checkpoint where that is later.
+// checkpoint if that is later.
 func TestWhereARunGoesOn(t *testing.T) {
 	for _, c := range []struct {
 		name         string
@@ -86,7 +86,8 @@ func TestWhereARunGoesOn(t *testing.T) {
 	}
 }
 
-// TestSaves saves from time to time, and models that train together after the same step.
+// TestSaves checks that checkpoints are saved at intervals, and by models that train together
+// after the same step.
 func TestSaves(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -108,7 +109,7 @@ func TestSaves(t *testing.T) {
 	}
 }
 
-// TestStop ends training once more problems than a report's are answered well enough.
+// TestStop ends training when enough answers to more problems than a report's are right.
 func TestStop(t *testing.T) {
 	type asked struct {
 		heldOut  bool
@@ -119,7 +120,7 @@ func TestStop(t *testing.T) {
 		name      string
 		stop      *Stop
 		reported  float64           // exact match on held-out problems
-		says      map[asked]float64 // of a Match
+		says      map[asked]float64 // a Match's results
 		stopped   bool
 		questions []asked
 	}{
@@ -149,7 +150,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestMeasured asks no report for more problems than there are.
+// TestMeasured checks that no report measures more problems than the task has.
 func TestMeasured(t *testing.T) {
 	few, err := tasks.New(task.Config{Kind: "addition", DigitsLo: 3, DigitsHi: 3, Base: 10, Sequence: true, Examples: 40, Holdout: 0.25}, 3)
 	if err != nil {
@@ -176,7 +177,7 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-// A follower takes what it is told.
+// A follower records its messages.
 type follower struct {
 	said []string
 	err  error
@@ -196,7 +197,7 @@ func (f *follower) End(seconds float64, done bool, failed error) error {
 	return f.err
 }
 
-// TestFollowers are told how training ended, each even where another has failed.
+// TestFollowers checks that all followers hear how training ended, even if another has failed.
 func TestFollowers(t *testing.T) {
 	broken := errors.New("broken")
 	for _, c := range []struct {
@@ -221,7 +222,7 @@ func TestFollowers(t *testing.T) {
 	}
 }
 
-// A roomyMachine has room for any launch, and notes what it is asked for.
+// A roomyMachine has room for any launch, and records the requests.
 type roomyMachine struct {
 	device.Machine
 	least, most int
@@ -232,8 +233,8 @@ func (m *roomyMachine) Examples(least, most int, _ func(int) float64) int {
 	return most
 }
 
-// TestLaunchExamples asks a machine for launches as large as draws allow, two where long problems
-// are apart from short ones.
+// TestLaunchExamples requests launches as large as draws allow, and two if long problems are
+// separate from short ones.
 func TestLaunchExamples(t *testing.T) {
 	padded, err := tasks.New(task.Config{Kind: "addition", DigitsLo: 1, DigitsHi: 4, Base: 10, Sequence: true, Padded: true}, 3)
 	if err != nil {

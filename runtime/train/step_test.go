@@ -10,8 +10,8 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// TestOutcome is the mean of the labels' losses, each pass by its share, and the norm of the
-// gradient, of one model or of several side by side.
+// TestOutcome checks the mean of the labels' losses, with each pass weighted, and the norm of the
+// gradient, for one model and for two.
 func TestOutcome(t *testing.T) {
 	losses := [maxPasses][]float32{{1, 2, 4, 8}, {16, 32, 64, 128}}
 	f := &flight{tokens: 5, rows: 6, losses: losses, squares: []float32{9, 16}}
@@ -38,12 +38,13 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-// TestNotFinite names the step, and whether the loss or the gradient is not a number.
+// TestNotFinite checks that the error names the step, and whether the loss or the gradient is not
+// a number.
 func TestNotFinite(t *testing.T) {
 	f := &flight{step: 6, rate: 0.5}
 	for _, c := range []struct {
 		out  Outcome
-		want string // "": it is good
+		want string // "": finite
 	}{
 		{Outcome{Loss: 1, GradNorm: 2}, ""},
 		{Outcome{Loss: math.NaN(), GradNorm: 2}, "loss at step 7 is not a finite number (loss NaN, gradient norm 2, learning rate 0.5)"},
@@ -57,7 +58,7 @@ func TestNotFinite(t *testing.T) {
 	}
 }
 
-// TestAhead counts the steps that are under way.
+// TestAhead counts the unfinished steps.
 func TestAhead(t *testing.T) {
 	begun := State{Step: 3, Examples: 30, Tokens: 300, Rows: 3000, Stopped: true}
 	tr := &Trainer{State: begun}
@@ -101,7 +102,7 @@ func TestChunksOfAStep(t *testing.T) {
 	}
 }
 
-// TestLane is a step of several models as one of them sees it.
+// TestLane checks one model's view of a step of several.
 func TestLane(t *testing.T) {
 	outcomes := []Outcome{{Loss: 1, GradNorm: 1, Tokens: 2, Rows: 3}, {Loss: 4, GradNorm: 5, Tokens: 6, Rows: 7}, {Loss: math.NaN(), Tokens: 6, Rows: 7}}
 	failed := errors.New("failed")

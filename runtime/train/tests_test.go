@@ -10,8 +10,8 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// tests are of two lengths, 5 and 9, with an exact match and a loss of each; a negative
-// loss is none.
+// tests returns tests of two lengths, 5 and 9, with an exact match and a loss each. A negative
+// loss is left out.
 func tests(numbers ...[4]float64) (all []track.Test) {
 	for i, x := range numbers {
 		length := func(n int, match, loss float64) track.Length {
@@ -27,7 +27,7 @@ func tests(numbers ...[4]float64) (all []track.Test) {
 	return all
 }
 
-// TestComparable wants tests of what a training keeps or stops by.
+// TestComparable checks that training tests the lengths by which it keeps checkpoints or stops.
 func TestComparable(t *testing.T) {
 	at := func(n int) *config.Criterion { return &config.Criterion{At: n} }
 	for _, c := range []struct {
@@ -35,7 +35,7 @@ func TestComparable(t *testing.T) {
 		best    *config.Criterion
 		plateau *config.Criterion
 		tests   *Tests
-		want    string // "": nothing is wrong
+		want    string // "": valid
 	}{
 		{"neither", nil, nil, nil, ""},
 		{"keep without tests", at(0), nil, nil, "train.keep goes by tests during training"},
@@ -57,7 +57,7 @@ func TestComparable(t *testing.T) {
 	}
 }
 
-// TestDamagedBest says what to do about a best checkpoint that cannot be read.
+// TestDamagedBest checks that the error for an unreadable best checkpoint has a remedy.
 func TestDamagedBest(t *testing.T) {
 	tr := &Trainer{Dir: t.TempDir(), Tests: &Tests{}}
 	tr.Config.Best = &config.Criterion{}
@@ -82,12 +82,12 @@ func TestBestOfTests(t *testing.T) {
 	}{
 		{Criterion{}, nil, -1},
 		{Criterion{}, some[:1], 0},
-		{Criterion{}, some, 2},           // equal to the second and the last, whose losses are higher
-		{Criterion{Loss: true}, some, 2}, // the first of equals
+		{Criterion{}, some, 2},           // equal to the second and the last, which have higher losses
+		{Criterion{Loss: true}, some, 2}, // the first of equal ones
 		{Criterion{At: 5}, some, 4},
 		{Criterion{At: 9}, some, 2},
 		{Criterion{Loss: true, At: 5}, some[:2], 1},
-		{Criterion{Loss: true, At: 9}, some[:2], 0}, // not a number is the worst
+		{Criterion{Loss: true, At: 9}, some[:2], 0}, // NaN is the worst
 		{Criterion{Loss: true, At: 9}, some[1:3], 1},
 		{Criterion{At: 5, Average: true}, some, 2},
 		{Criterion{Loss: true}, tests([4]float64{0, nan, 0, nan}, [4]float64{0, nan, 0, nan}), 0},
@@ -113,7 +113,7 @@ func TestFlat(t *testing.T) {
 	}{
 		{1, nil, false},
 		{1, losses(3), false},
-		{1, losses(3, 3), true}, // equal is no better
+		{1, losses(3, 3), true}, // equal is not better
 		{1, losses(3, 2), false},
 		{2, losses(3, 2, 4), false},
 		{2, losses(3, 2, 4, 2), true},

@@ -24,18 +24,18 @@ type emptyWorker struct{ device.Worker }
 
 func (emptyWorker) GetFloats([]float32, device.Ref) {}
 
-// TestTogether trains two models for some steps of a minute each: what fails or is asked to
-// end, who is saved after which steps.
+// TestTogether trains two models for some steps of a minute each, with failures and requests to
+// end. It checks the steps and checkpoints of each.
 func TestTogether(t *testing.T) {
 	asked := errors.New("asked to end")
 	for _, c := range []struct {
 		name  string
 		every time.Duration     // between checkpoints
-		step  func(n int) error // of all; nil: all are done
+		step  func(n int) error // a step of all models; nil: it succeeds
 		bad   int               // the step at which the second model is not finite
-		end   int               // the step in which somebody asks to end
-		steps [2]int            // that each has done
-		saved [2][]int          // the steps whose checkpoints there have been
+		end   int               // the step during which the end is requested
+		steps [2]int            // done by each
+		saved [2][]int          // the steps of each one's checkpoints
 		errs  [2]string
 	}{
 		{name: "to the end", steps: [2]int{6, 6}, saved: [2][]int{{6}, {6}}},

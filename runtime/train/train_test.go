@@ -39,7 +39,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestPieces holds the schedule to its points and to the middle between them.
+// TestPieces checks the schedule at its points and halfway between them.
 func TestPieces(t *testing.T) {
 	cfg := Config{LR: 2, Schedule: "pieces", At: []float64{0.1, 0.2, 0.6, 1}, Factor: []float64{0, 1, 1, 0.01}}
 	for at, want := range map[float64]float64{0: 0, 0.1: 0, 0.15: 1, 0.2: 2, 0.4: 2, 0.6: 2, 0.8: 1.01, 1: 0.02, 1.5: 0.02} {
@@ -53,7 +53,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// TestLength holds the number of examples of a training to a count of its batches.
+// TestLength compares the number of a training's examples with a count of its batches.
 func TestLength(t *testing.T) {
 	for _, c := range []Config{
 		{Batch: 32, Budget: Budget{Steps: 57}},
@@ -76,8 +76,7 @@ func TestLength(t *testing.T) {
 	}
 }
 
-// TestTrapezoid pins the schedule of arXiv:2405.17399 at the points of its fact
-// sheet.
+// TestTrapezoid pins the schedule of arXiv:2405.17399 at the points of its fact sheet.
 func TestTrapezoid(t *testing.T) {
 	cfg := Config{LR: 1, Schedule: "trapezoid", Warmup: 0.1, Cooldown: 0.1}
 	for at, want := range map[float64]float64{0: 0, 0.05: 0.5, 0.5: 1, 0.95: 0.5, 1: 0} {
@@ -119,8 +118,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestRamp pins the batch of arXiv:2405.17399 at the points of its fact sheet: from
-// one draw group to 8192 examples.
+// TestRamp pins the batch of arXiv:2405.17399 at the points of its fact sheet: from one draw group
+// to 8192 examples.
 func TestRamp(t *testing.T) {
 	for _, c := range []struct {
 		group int
@@ -141,8 +140,8 @@ func TestRamp(t *testing.T) {
 	}
 }
 
-// TestRampFrom counts the steps of 400M examples that begin with a micro-batch of 512
-// on one GPU, and on each of eight, as figure 6 of arXiv:2405.17399 is trained.
+// TestRampFrom counts the steps of 400M examples. They begin with a micro-batch of 512 on one GPU
+// or on each of eight, as for figure 6 of arXiv:2405.17399.
 func TestRampFrom(t *testing.T) {
 	for _, c := range []struct{ from, first, later, steps int }{
 		{0, 512, 4608, 118_578},
@@ -155,8 +154,8 @@ func TestRampFrom(t *testing.T) {
 	}
 }
 
-// TestRampSteps counts the steps of a growing batch: of 1000 examples the first 500
-// are seen 10, 20, 30, … at a time.
+// TestRampSteps counts the steps of a growing batch. The first 500 of 1000 examples come 10, 20,
+// 30, … at a time.
 func TestRampSteps(t *testing.T) {
 	cfg := Config{Batch: 50, Ramp: 0.5, MicroBatch: 10, Budget: Budget{Examples: 1000}}
 	var sizes []int
@@ -171,8 +170,8 @@ func TestRampSteps(t *testing.T) {
 	}
 }
 
-// TestGroupsOfAStep wants each draw group of a step to be the examples with its numbers,
-// whose labels it then has.
+// TestGroupsOfAStep checks that each draw group of a step has the examples with its numbers, and
+// their labels.
 func TestGroupsOfAStep(t *testing.T) {
 	tasks, err := tasks.New(task.Config{Kind: "addition", DigitsLo: 1, DigitsHi: 20, Base: 10, Sequence: true}, 3)
 	if err != nil {
@@ -227,7 +226,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestInitial(t *testing.T) {
-	const n = 40_000 // more than one goroutine has
+	const n = 40_000 // more than a goroutine has
 	params := []device.Param{
 		{Name: "c", Init: device.Init{Kind: "const", A: 0.5}},
 		{Name: "u", Shape: []int{n / 2, 2}, Off: 1, Init: device.Init{Kind: "uniform", A: -1, B: 3}},
@@ -309,8 +308,8 @@ func TestStretches(t *testing.T) {
 	}
 }
 
-// TestMatrices updates each matrix once, by the program of its shape and with its decay,
-// however the elements of all of them are cut.
+// TestMatrices updates each matrix once, by the program of its shape and with its decay, for any
+// cut of all elements.
 func TestMatrices(t *testing.T) {
 	type update struct {
 		rows, at int
@@ -359,8 +358,8 @@ func (w *fakeWorker) Env() *device.Env    { return &w.env }
 func (w *fakeWorker) Queue() device.Queue { return device.NewQueue(w.to) }
 func (w *fakeWorker) Fit(int, int)        {}
 
-// TestRangesOfStretches wants parts of stretches that are alike updated where they lie in the
-// arena, the first by a launch and the others by launches that join it.
+// TestRangesOfStretches checks that parts of alike stretches are updated at their places in the
+// arena, the first by a launch and the others by joined ones.
 func TestRangesOfStretches(t *testing.T) {
 	var ran []device.Env
 	var said launched
@@ -383,7 +382,7 @@ func TestRangesOfStretches(t *testing.T) {
 	}
 }
 
-// launched is a Launcher that knows which launches joined others.
+// launched is a Launcher that records which launches joined others.
 type launched struct {
 	device.Launcher
 	joins []bool
@@ -392,7 +391,7 @@ type launched struct {
 func (l *launched) Launch(int, *device.Env, ...device.Ref) { l.joins = append(l.joins, false) }
 func (l *launched) Join(int, *device.Env, ...device.Ref)   { l.joins = append(l.joins, true) }
 
-// TestAlike has stretches that differ in their place alone together, if any are.
+// TestAlike groups stretches that differ only in their place, if launches can join.
 func TestAlike(t *testing.T) {
 	all := []stretch{{7, 9, 0, none}, {1, 3, 0, none}, {3, 5, 0.5, none}, {20, 23, 0.5, none}, {30, 33, 0.5, none}, {40, 43, 0.5, 1}}
 	for joins, want := range map[bool][]int{true: {2, 1, 2, 1}, false: {1, 1, 1, 1, 1, 1}} {

@@ -10,7 +10,7 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// TestRules finds names by rules: stars stand for the same text on both sides.
+// TestRules finds names by rules. Stars match the same text on both sides.
 func TestRules(t *testing.T) {
 	for _, c := range []struct {
 		rule, param, want string
@@ -37,7 +37,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestBadRules refuses what is no rule.
+// TestBadRules rejects texts that are not rules.
 func TestBadRules(t *testing.T) {
 	for rule, want := range map[string]string{
 		"a":                 "want OURS=THEIRS",
@@ -55,7 +55,7 @@ func TestBadRules(t *testing.T) {
 	}
 }
 
-// TestMisfits says of a tensor that does not fit what does.
+// TestMisfits checks that the error for an unfit tensor says what would fit.
 func TestMisfits(t *testing.T) {
 	wide := device.Param{Name: "q.w", Shape: []int{2, 3}}
 	for _, c := range []struct{ got, want string }{
@@ -77,7 +77,7 @@ func TestMisfits(t *testing.T) {
 	}
 }
 
-// TestTransposed turns matrices, and leaves what is none.
+// TestTransposed transposes matrices only.
 func TestTransposed(t *testing.T) {
 	for _, c := range []struct{ from, want ckpt.Tensor }{
 		{ckpt.Tensor{Name: "w", Shape: []int{2, 3}, Data: []float32{1, 2, 3, 4, 5, 6}}, ckpt.Tensor{Name: "w", Shape: []int{3, 2}, Data: []float32{1, 4, 2, 5, 3, 6}}},

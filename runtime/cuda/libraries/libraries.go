@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// A Place may have a library. The system's loader takes names, the file system patterns.
+// A Place is where a library may be: names for the system's loader, or patterns of folders.
 type Place struct {
 	What    string   // for people
 	Loader  bool     // the loader finds it by name
