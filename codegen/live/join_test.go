@@ -28,8 +28,8 @@ func TestJoinsAreIndependent(t *testing.T) {
 	}
 }
 
-// TestDependentJoinsAreFound joins each launch with an earlier one of the same kernel that the
-// compiler did not join.
+// TestDependentJoinsAreFound joins launches of one kernel that the compiler did not join. The
+// check and the simulator find each.
 func TestDependentJoinsAreFound(t *testing.T) {
 	p := compile(t, "successor", []string{"model.width=16", "model.heads=2", "model.ffn=relu(hidden = 16)", "train.batch=8"})
 	trials := 0

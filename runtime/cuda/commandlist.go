@@ -203,7 +203,7 @@ func (m *Machine) emit(g *group) {
 	}
 }
 
-// clearSums clears the Grads and Uses of a group, to which its launches add.
+// clearSums clears a group's Grads and Uses, since its launches add to them.
 func (m *Machine) clearSums(g *group) {
 	all := run{0, len(g.lists)}
 	m.clear(g, all, device.Ref{Space: device.Grads}, quad*quads(m.params))

@@ -25,7 +25,7 @@ type launchList struct {
 	ints     int
 }
 
-// opKind is what an op does.
+// An opKind is a kind of op.
 type opKind uint8
 
 const (

@@ -106,7 +106,7 @@ func (m *Machine) About() device.About { return m.options.About }
 // Driver returns the Machine's Driver. Call Err, which waits, before using it.
 func (m *Machine) Driver() Driver { return m.dev.Driver }
 
-// Root is the worker with the gradients of Sum.
+// Root returns the worker with the gradients of Sum.
 func (m *Machine) Root() device.Worker { return m.root }
 
 // Err waits for all recorded work and returns the Machine's first error. After an error the

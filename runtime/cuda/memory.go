@@ -43,7 +43,7 @@ type memory struct {
 // stride returns the bytes from one replica of elems elements to the next.
 func stride(elems int) int64 { return roundUp(int64(elems)*wordBytes, allocAlign) }
 
-const quad = 4 // words that are summed together
+const quad = 4 // words of a vector
 
 // quads returns the number of quads that hold the words. A place of gradients has room for whole
 // quads.

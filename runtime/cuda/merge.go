@@ -13,8 +13,8 @@ import (
 // A form is the launch lists of a group that have the same ops, on different data.
 type form struct {
 	list *launchList // the first list
-	refs []int       // how many references precede those of each op
-	word []int       // how many words precede those of each op
+	refs []int       // references before each op's
+	word []int       // words before each op's
 	hash []uint64    // of each op
 }
 
@@ -83,7 +83,7 @@ func (f *form) stepOf(i int) (s stepBlock) {
 	return s
 }
 
-// unshaped returns an op without the numbers of its shape and size.
+// unshaped returns an op without its shape's number. Its size becomes 1 if it is a product.
 func (o *op) unshaped() op {
 	out := *o
 	out.shape, out.size = 0, min(o.size, 1)
@@ -156,7 +156,7 @@ func common(items []item, forms []*form, f *form) []pair {
 		with[of.hash[at]] = append(with[of.hash[at]], i)
 	}
 	var pairs []pair
-	var ends []int // for sequences of 1, 2, … pairs, the last pair of the one that ends at the earliest item
+	var ends []int // by length, from 1: the last pair of the sequence that ends at the earliest item
 	for op, hash := range f.hash {
 		for _, i := range with[hash] {
 			if of, at := first(&items[i]); !of.equal(at, f, op) {

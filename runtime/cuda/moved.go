@@ -56,14 +56,14 @@ func (m *Machine) moveSet(k *kernel, x moved) {
 	s.end(k, lo, [3]int{blocks, x.replicas, 1}, 0)
 }
 
-// leaves reports whether a set goes to the second stage, from which no set comes.
+// leaves reports whether a set goes to the second stage. No set comes from there.
 func (m *Machine) leaves(x *moved) bool {
 	out := m.out.dev
 	return Ptr(x.dst) >= out.at && Ptr(x.dst) < out.at+Ptr(out.bytes)
 }
 
-// behind returns the bytes by which x begins after o, or after the last replica of o before it.
-// They are known only if alike is true.
+// behind returns the bytes from o to x, modulo their step if they have the same. They are unknown
+// unless alike.
 func (x *moved) behind(o *moved) (bytes uint64, alike bool) {
 	switch {
 	case x.replicas == 1 && o.replicas == 1 && x.dst >= o.dst:
@@ -75,7 +75,7 @@ func (x *moved) behind(o *moved) (bytes uint64, alike bool) {
 	return 0, false
 }
 
-// within reports whether all words of x are among those of o.
+// within reports whether o has all words of x.
 func (x *moved) within(o *moved) bool {
 	by, alike := x.behind(o)
 	return alike && x.replicas == o.replicas && x.dst >= o.dst && x.dst-o.dst == by && by+uint64(x.n*wordBytes) <= uint64(o.n*wordBytes)

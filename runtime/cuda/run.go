@@ -50,8 +50,7 @@ func (m *Machine) replay(lo, hi int, part *commandList) error {
 }
 
 // stretches calls queue for the commands between meetings, with the range of their parameters, and
-// runs the meetings in between. It calls after after each meeting, with a command without a
-// kernel.
+// runs the meetings. A call of after follows each meeting, with a command without a kernel.
 func (m *Machine) stretches(queue func(lo, hi, args, argsEnd int) error, after func(c *command) error) error {
 	lo, args := 0, 0
 	for i := range m.list.meetings {
@@ -70,7 +69,7 @@ func (m *Machine) stretches(queue func(lo, hi, args, argsEnd int) error, after f
 	return queue(lo, len(m.list.commands), args, len(m.list.args))
 }
 
-// queue queues commands lo … hi-1 one by one and calls after after each.
+// queue queues commands lo … hi-1 one by one. A call of after follows each.
 func (m *Machine) queue(lo, hi int, after func(c *command) error) error {
 	m.calls.Kernels += hi - lo
 	m.calls.Driver += hi - lo
@@ -93,9 +92,8 @@ func (m *Machine) walk() error {
 	})
 }
 
-// put queues the command list launch by launch and the copies around it. It calls after after
-// every command, after every meeting with a command without a kernel, and after the copies with
-// nil.
+// put queues the command list launch by launch, and the copies around it. A call of after follows
+// each: with nil for a copy, and with a command without a kernel for a meeting of the ranks.
 func (m *Machine) put(after func(c *command) error) error {
 	if err := m.toDevice(after); err != nil {
 		return err
@@ -119,7 +117,7 @@ func (m *Machine) toDevice(after func(c *command) error) error {
 	return after(nil)
 }
 
-// launches queues commands lo … hi-1, or records them for a graph, and calls after after each.
+// launches queues commands lo … hi-1, or records them for a graph. A call of after follows each.
 func (m *Machine) launches(lo, hi int, after func(c *command) error) error {
 	for i := lo; i < hi; i++ {
 		c := &m.list.commands[i]
@@ -177,7 +175,8 @@ type graphs struct {
 // more.
 func (m *Machine) KeepGraphs(n int) { m.graphs.most = n }
 
-// A played list is kept only with a graph: lists that never come again are many and may be large.
+// A played list has its commands only if it has a graph: lists that never come again are many and
+// may be large.
 type played struct {
 	hash  uint64
 	list  commandList

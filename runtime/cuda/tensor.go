@@ -1,7 +1,7 @@
 package cuda
 
-// A Tensor is memory as the copy engine of compute capability 9.0 sees it: an array of rows, from
-// which a copy takes a box.
+// A Tensor is memory as the copy engine of compute capability 9.0 sees it: an array of rows. A
+// copy takes a box of the array.
 type Tensor struct {
 	Address Ptr         // a multiple of 16
 	Element ElementType // of the array

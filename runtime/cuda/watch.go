@@ -272,7 +272,7 @@ func (w *Watch) next(left int) error {
 	return w.hold(left)
 }
 
-// hold holds the device while the host queues left marks, or as many as there is room for.
+// hold holds the device while the host queues left marks, or fewer if there is less room.
 func (w *Watch) hold(left int) error {
 	w.held = min(left, len(w.events)-w.used)
 	w.began = time.Now()

@@ -104,8 +104,7 @@ func TestCurriculumHoldsOut(t *testing.T) {
 	}
 }
 
-// TestCurriculumDependsOnNumberAndLength draws examples in several orders, alone and in
-// batches.
+// TestCurriculumDependsOnNumberAndLength draws examples in several orders, alone and in batches.
 func TestCurriculumDependsOnNumberAndLength(t *testing.T) {
 	for _, cfg := range []Config{with(additions, growing), with(adding, growing)} {
 		cfg.Curriculum.Carries, cfg.Curriculum.Fade = 0.5, 0.8

@@ -142,8 +142,8 @@ func TestMixedPartsDiffer(t *testing.T) {
 	}
 }
 
-// TestMixedExtent tests mixed tasks at the lengths that any of their parts has,
-// whichever comes first.
+// TestMixedExtent checks that mixed tasks are tested at the lengths of any part, in any order of
+// the parts.
 func TestMixedExtent(t *testing.T) {
 	for _, c := range []struct {
 		of    []string
@@ -174,8 +174,8 @@ func TestMixedExtent(t *testing.T) {
 	}
 }
 
-// TestHintsOfPaddedNumbers wants fixed hints to end with the last letter at the latest,
-// zeros in front included.
+// TestHintsOfPaddedNumbers checks that fixed hints end with the last letter at the latest, leading
+// zeros included.
 func TestHintsOfPaddedNumbers(t *testing.T) {
 	for _, pad := range []Pad{{To: 60, Step: 1}, {To: 100, Step: 1}, {To: 60, Step: 1, Less: 9}, {To: 102}, {To: 5, Step: 40}} {
 		task := must(t, with(adding, func(c *Config) { c.Hints, c.Pad = "fixed", pad }), 2)
@@ -297,7 +297,7 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// TestArithmeticAgreesWithBig holds every kind of numbers to math/big.
+// TestArithmeticAgreesWithBig compares every kind of numbers with math/big.
 func TestArithmeticAgreesWithBig(t *testing.T) {
 	by := map[string]func(z, a, b *big.Int) *big.Int{
 		"addition": (*big.Int).Add, "subtraction": (*big.Int).Sub, "multiplication": (*big.Int).Mul, "nx1": (*big.Int).Mul,
@@ -369,7 +369,7 @@ func TestParseSequences(t *testing.T) {
 	}
 }
 
-// TestSeq2seqKinds are the rows of the table of the attention-bias paper's code.
+// TestSeq2seqKinds has the rows of the table in the attention-bias paper's code.
 func TestSeq2seqKinds(t *testing.T) {
 	four := Config{Below: 999, Base: 10, Reversed: true, Pad: Pad{To: 4, Step: 3}}
 	for _, c := range []struct {
@@ -435,7 +435,8 @@ func TestNewRefusesSequences(t *testing.T) {
 	}
 }
 
-// TestPinnedProblems pins problems of tests, by their order: results of runs depend on it.
+// TestPinnedProblems pins the problems of tests and their order, since results of runs depend on
+// them.
 func TestPinnedProblems(t *testing.T) {
 	mixed := with(adding, func(c *Config) { c.Kind, c.Of = "mixed", []string{"addition", "subtraction", "multiplication"} })
 	for _, c := range []struct {

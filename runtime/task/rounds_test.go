@@ -21,7 +21,7 @@ func rounded(c Config) Config {
 	return c
 }
 
-// asking has a task of each form, by a name of it.
+// asking has a task of each form, by the form's name.
 var asking = map[string]Config{
 	"addition":    {Kind: "addition", Sequence: true, Reversed: true, ReversedOperands: true, Pad: Pad{To: 1, Step: 1, Less: -1}},
 	"hints":       {Kind: "addition", Sequence: true, Reversed: true, Hints: "cyclic"},

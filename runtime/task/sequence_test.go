@@ -238,7 +238,7 @@ func TestCorrect(t *testing.T) {
 	}
 }
 
-// TestSequenceDrawer compares sorted and padded batches to the examples one by one.
+// TestSequenceDrawer compares sorted and padded batches with the single examples.
 func TestSequenceDrawer(t *testing.T) {
 	mixed := with(adding, func(c *Config) {
 		c.Kind, c.Of, c.DigitsHi, c.RandomPad = "mixed", []string{"addition", "subtraction", "multiplication"}, 6, 0.1

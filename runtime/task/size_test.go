@@ -187,7 +187,7 @@ func nines(base, n int) string {
 }
 
 // TestSizesOfTests compares the stated sizes of tests, at any width, with the problems of a cell.
-// The longest problem has the largest size.
+// The largest stated size is the longest problem's.
 func TestSizesOfTests(t *testing.T) {
 	eachTask(t, func(name string, c Config) {
 		if c.Kind == "file" {

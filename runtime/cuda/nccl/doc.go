@@ -6,8 +6,8 @@
 // library. Package world decides whether to open one, and package prove tries it. From the bottom:
 // search.go has the library's names, table.go its functions by name, and api.go a method for each
 // function, with the numbers of nccl.h. wait.go waits for other ranks. group.go implements package
-// cuda's interface, and world.go package comm's. open.go lets the ranks meet, where meet.go reads
-// in the environment of launchers.
+// cuda's interface, and world.go package comm's. open.go lets the ranks meet. meet.go reads the
+// place from the environment of launchers.
 //
 // Facts to know before changing it:
 //

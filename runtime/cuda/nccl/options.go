@@ -14,7 +14,7 @@ type Options struct {
 	Library string
 	// Driver is the GPU of this rank.
 	Driver cuda.Driver
-	// World is what the ranks have met by, and carries messages. It also numbers the ranks. nil:
+	// World already connects the ranks and carries messages. It also numbers the ranks. nil:
 	// NCCL carries messages, too.
 	World comm.World
 	// Rank, Size and Meet are for ranks without a World. Meet is the HOST:PORT where rank 0

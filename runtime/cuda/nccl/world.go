@@ -106,7 +106,7 @@ func (w *world) broadcastPiece(data []byte) error {
 	return nil
 }
 
-// Max takes the numbers of all ranks to each.
+// Max gathers the numbers of all ranks and takes the largest in each place.
 func (w *world) Max(x []int64) error {
 	n := len(x)
 	all, bounds := make([]int64, n*w.size), make([]int, w.size+1)
@@ -131,7 +131,7 @@ func (w *world) Abort(code int) {
 	os.Exit(code)
 }
 
-// room is how many bytes parts take.
+// room returns the bytes that parts take.
 func room(parts []comm.Part) (bytes int) {
 	for _, p := range parts {
 		bytes += (len(p.Data) + align - 1) / align * align
@@ -139,7 +139,7 @@ func room(parts []comm.Part) (bytes int) {
 	return bytes
 }
 
-// place gives parts their places in the memory, from an offset on.
+// place places parts in the memory from an offset on.
 func (w *world) place(parts []comm.Part, offset int) (all []cuda.DevicePart) {
 	for i := range parts {
 		p := &parts[i]
@@ -149,10 +149,10 @@ func (w *world) place(parts []comm.Part, offset int) (all []cuda.DevicePart) {
 	return all
 }
 
-// at is a part in the memory of the host.
+// at returns a part's host memory.
 func (w *world) at(p cuda.DevicePart) []byte { return w.host[p.At-w.dev:][:p.Bytes] }
 
-// fit makes room for so many bytes on the host and on the device.
+// fit makes room for that many bytes on the host and on the device.
 func (w *world) fit(bytes int) (err error) {
 	if w.gone != nil {
 		return w.gone
@@ -170,7 +170,7 @@ func (w *world) fit(bytes int) (err error) {
 	return err
 }
 
-// back waits for bytes lo … hi-1 of the device to be there, and copies them to the host.
+// back waits for the device and copies its bytes lo … hi-1 to the host.
 func (w *world) back(lo, hi int) error {
 	if err := w.Synchronize(); err != nil || lo == hi {
 		return err

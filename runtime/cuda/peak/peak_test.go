@@ -147,7 +147,7 @@ type (
 	}
 )
 
-// TestRates checks that a rate is that of the fastest of the longest launches.
+// TestRates checks that the fastest of the longest launches sets the rate.
 func TestRates(t *testing.T) {
 	launches := 0
 	c := &clock{Driver: open(t), per: func(blocks int) time.Duration {
