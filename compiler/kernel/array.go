@@ -8,8 +8,8 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// poison is what a fresh tile holds, besides NaN in F32, so that reading it shows.
-// Its lower half is NaN in BF16 and F16.
+// poison fills a fresh tile of integers, so that reading it shows; F32 tiles hold NaN. The lower
+// half of poison is NaN in BF16 and F16.
 const poison = 0x7fffffff
 
 // An array is a tile or buffer while a kernel runs. U32 elements are kept as the
@@ -19,7 +19,7 @@ type array struct {
 	name  string
 	typ   expr.Type
 	shape []int
-	users *users // of a buffer that the kernel writes
+	users *users // nil unless the kernel writes the buffer
 }
 
 // users has the number of the cell that read or wrote each element of a buffer:
@@ -28,8 +28,8 @@ type users struct{ reader, writer []int32 }
 
 const many = -1
 
-// watch makes read and write check that cells of a launch do not touch what others
-// write, among the first n elements.
+// watch makes read and write check, for the first n elements, that no cell touches an element
+// that another writes.
 func (a *array) watch(n int) {
 	if a.users == nil {
 		a.users = &users{}
@@ -51,7 +51,7 @@ func (a *array) fresh(shape []int) {
 	}
 }
 
-// filled is a slice of n elements, in the memory of another where that is enough.
+// filled returns n copies of with, in the memory of s if it suffices.
 func filled[T any](s []T, n int, with T) []T {
 	s = slices.Grow(s[:0], n)[:n]
 	for k := range s {
@@ -111,7 +111,7 @@ func (a *array) set(at int, v expr.Value) {
 	}
 }
 
-// ErrOutside is what an index does that is not within its tile or buffer.
+// ErrOutside reports an index outside its tile or buffer.
 var ErrOutside = errors.New("is outside")
 
 // offset returns the row-major position of an element.

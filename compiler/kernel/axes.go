@@ -53,11 +53,10 @@ func (k *Kernel) Vars() map[string]bool {
 	return vars
 }
 
-// impliedAxes returns the axes that the text of a statement need not spell out:
-// its axis variables in order of appearance, each as large as the first extent
-// that it subscripts by itself, as r and k do in a[r, k]; of tiles before buffers,
-// since extents of tiles fit the cell exactly. Size is nil where no subscript tells.
-// isAxis says which variables are axes.
+// impliedAxes returns the axes that the text of a statement may leave out: its axis variables in
+// order of appearance. The size of each is the first extent that the variable alone subscripts,
+// such as r and k in a[r, k]. Tiles come before buffers, since their extents fit the cell
+// exactly. Size is nil if there is no such subscript. isAxis says which variables are axes.
 func (k *Kernel) impliedAxes(of shapes, s Stmt, isAxis func(string) bool) []Axis {
 	each := overAxes(s)
 	var tiles, buffers []*expr.Expr
@@ -77,7 +76,7 @@ func (k *Kernel) impliedAxes(of shapes, s Stmt, isAxis func(string) bool) []Axis
 	return axes
 }
 
-// overAxes returns what a statement evaluates for each value of its axes, in the
+// overAxes returns the expressions that a statement evaluates for each value of its axes, in the
 // order of its text.
 func overAxes(s Stmt) []*expr.Expr {
 	var es []*expr.Expr

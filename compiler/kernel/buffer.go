@@ -7,8 +7,8 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// A Buffer holds the elements of one buffer parameter: F if it is F32, I if it is
-// I32, H the bits of BF16 and F16. It may be longer than the parameter's shape.
+// A Buffer holds the elements of one buffer parameter. F holds F32, I holds I32, and H the bits
+// of BF16 and F16. It may be longer than the parameter's shape.
 type Buffer struct {
 	F []float32
 	I []int32
@@ -42,7 +42,7 @@ func (b Buffer) Clone() Buffer {
 	return Buffer{slices.Clone(b.F), slices.Clone(b.I), slices.Clone(b.H)}
 }
 
-// Copy sets the elements to those of another buffer.
+// Copy copies the elements of another buffer.
 func (b Buffer) Copy(from Buffer) {
 	copy(b.F, from.F)
 	copy(b.I, from.I)

@@ -8,8 +8,8 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// TestErrors has one misuse a case: of the text, of the rules that Verify knows,
-// and of those that only a run can see.
+// TestErrors has one misuse a case: of the text, of the rules that Verify knows, or of rules that
+// only a run can check.
 func TestErrors(t *testing.T) {
 	message := func(t *testing.T, err error) string {
 		if err == nil {

@@ -6,12 +6,12 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// A Gemm is a kernel that leaves a matrix product and nothing else, so that a library can
-// compute it: Out[M, N] = Left[M, K] Right[K, N] + Plus[M, N]. All are whole buffers.
+// A Gemm is a kernel that computes only a matrix product, so that a library can run it. It is
+// Out[M, N] = Left[M, K] Right[K, N] + Plus[M, N]. All are whole buffers.
 type Gemm struct {
 	Size             [3]*expr.Expr // M, N and K, over scalars
 	Left, Right, Out Operand
-	Plus             int // a buffer of F32, which may be that of Out; -1: nothing is added
+	Plus             int // an F32 buffer, which may be Out; -1: nothing is added
 }
 
 // An Operand is a buffer as a matrix, row by row.
@@ -21,9 +21,8 @@ type Operand struct {
 	Narrow bool // it is BF16, else F32
 }
 
-// Gemm finds what the kernel is as a Gemm, false if it is more or less than one. Factors
-// are F32 or both BF16, sums are in F32, and what is left is F32, or BF16 of factors
-// in BF16 where nothing is added.
+// Gemm returns the kernel as a Gemm, false if it is not exactly one. Factors are F32 or both
+// BF16. Sums are F32. The result is F32, or BF16 if the factors are BF16 and nothing is added.
 func (k *Kernel) Gemm() (Gemm, bool) {
 	o := &k.Op
 	if !o.Product() {
@@ -53,13 +52,13 @@ func (k *Kernel) Gemm() (Gemm, bool) {
 	return g, types && added.Type == expr.F32 && slices.EqualFunc(added.Shape, g.Size[:2], expr.Equal)
 }
 
-// index is where a buffer is among the parameters, -1 if there is none of that name.
+// index returns the index of a buffer among the parameters, or -1.
 func (k *Kernel) index(name string) int {
 	return slices.IndexFunc(k.Params, func(p Param) bool { return p.Name == name && p.Mode != Scalar })
 }
 
-// plain says where a product goes whose steps are no more than a rounding or an addition,
-// and what is added to it, "" for nothing.
+// plain returns the result of a product and the buffer added to it, "" for none. It is ok only if
+// the steps are at most a rounding or an addition.
 func (k *Kernel) plain() (out, plus string, ok bool) {
 	y, steps := k.Op.Result("y"), k.Op.Steps
 	out = y.Name
@@ -91,7 +90,7 @@ func (k *Kernel) plain() (out, plus string, ok bool) {
 	return "", "", false
 }
 
-// ofOutput says whether an expression is the element of a buffer that an output has.
+// ofOutput reports whether an expression is element [r, e] of a buffer.
 func ofOutput(e *expr.Expr) bool {
 	axis := func(i int, name string) bool { return e.Args[i].Op == expr.Var && e.Args[i].Name == name }
 	return e.Op == expr.Elem && len(e.Args) == 2 && axis(0, "r") && axis(1, "e")

@@ -5,18 +5,17 @@ import (
 	"slices"
 )
 
-// Run verifies k and runs its cells one after another on bufs, one a buffer
-// parameter in order. What may happen in any order happens in another one:
-// iterations of a loop that are independent come last to first, each with fresh tiles of its
-// own. What Verify cannot see is an error that names the statement: an index outside
-// its tile or buffer (also on the side of a where that is not taken), a division by
-// zero, a negative size, a cell that reads or writes what another cell writes.
+// Run verifies k and runs its cells consecutively on bufs, one per buffer parameter in order. An
+// independent loop runs from its last iteration to its first, each iteration with fresh tiles. An
+// error that Verify cannot see names the statement. Such errors are an index outside its tile or
+// buffer (on either side of a where), a division by zero, a negative size, and a conflict between
+// cells.
 func Run(k *Kernel, s Scalars, bufs []Buffer) error {
 	return RunSums(k, s, bufs, nil)
 }
 
-// RunSums is Run for a device that adds products of 16-bit factors in an order of its
-// own; nil is the order of the definition. All else stays as it is defined.
+// RunSums is Run for a device that adds products of 16-bit factors in another order; nil is the
+// defined order.
 func RunSums(k *Kernel, s Scalars, bufs []Buffer, add *Sums) error {
 	r, err := NewRunner(k, add)
 	if err != nil {
@@ -35,17 +34,17 @@ func Extents(k *Kernel, s Scalars) ([][]int, error) {
 	return r.Extents(s)
 }
 
-// A Runner runs a kernel any number of times, one after another. It verifies and compiles it
-// once, so that the kernel must stay as it is.
+// A Runner runs a kernel any number of times, one after another. It verifies and compiles the
+// kernel once, so the kernel must not change.
 type Runner struct {
 	m       *machine
 	buffers []*array
 	sizes   []func() []int // of buffers
-	shapes  [][]int        // of buffers in the launch
+	shapes  [][]int        // the buffers' shapes in the launch
 	grid    step           // nil until the first run
 }
 
-// NewRunner verifies a kernel and returns what runs it as RunSums does.
+// NewRunner verifies a kernel and returns its Runner, which adds products as in RunSums.
 func NewRunner(k *Kernel, add *Sums) (*Runner, error) {
 	if err := Verify(k); err != nil {
 		return nil, err
@@ -132,7 +131,7 @@ func (m *machine) result() error {
 	return fmt.Errorf("kernel %s: %w", m.k.Name, m.err)
 }
 
-// grid compiles the walk over the grid. What a cell leaves in tiles is nothing to the next one.
+// grid compiles the walk over the grid. Every cell begins with fresh tiles.
 func (m *machine) grid() step {
 	cell := m.at(m.k.Grid, m.sequence([]step{m.body(m.k.Once), m.body(m.k.Body)}))
 	each := m.loops(m.k.Grid)

@@ -277,7 +277,7 @@ func TestEmbed(t *testing.T) {
 	sameBits(t, "x", x, want)
 }
 
-// TestEmbedGrad adds rows in the order in which their ids appear.
+// TestEmbedGrad adds rows in the order of appearance of their ids.
 func TestEmbedGrad(t *testing.T) {
 	ids, dy, table := []int32{4, 2, 4, 4}, wave(4*5, 1), wave(17*5, 2)
 	dy[0], dy[10] = 1e8, -1e8 // another order would give other bits
@@ -291,7 +291,7 @@ func TestEmbedGrad(t *testing.T) {
 	sameBits(t, "table", table, want)
 }
 
-// TestReduceOrder has sums whose bits tell in which order they were taken.
+// TestReduceOrder has sums whose bits reveal the order of addition.
 func TestReduceOrder(t *testing.T) {
 	const big = 1 << 25 // absorbs 1 on its own
 	sum := findReduction(expr.Add)

@@ -6,13 +6,13 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// side is a side of a product while it runs: the elements of an array from a position
-// on, and how far each axis moves it.
+// side is a side of a product while it runs: a position in an array, and how far each axis moves
+// it.
 type side struct {
 	code  *code // of its index
 	array *array
 	at    int
-	steps [3]int // of rows, columns, sum
+	steps [3]int // along rows, columns, sum
 }
 
 // dot compiles a product, each output in ascending k.
@@ -48,8 +48,7 @@ func (m *machine) dot(s *Dot) step {
 	}
 }
 
-// axesOr1 are rows, columns and the sum; an axis that a product does not have runs
-// over one value.
+// axesOr1 returns the axes of rows, columns and the sum. A missing axis has size 1.
 func (s *Dot) axesOr1() [3]Axis {
 	axes := [3]Axis{{"dot.row", expr.Int(1)}, {"dot.col", expr.Int(1)}}
 	copy(axes[3-len(s.Axes):], s.Axes)
@@ -60,7 +59,7 @@ func (m *machine) side(e *expr.Expr) *side {
 	return &side{code: m.code(e.Args...), array: m.arrays[e.Name]}
 }
 
-// place finds where the elements are, which must all lie in the array.
+// place finds the positions of the elements, which must all lie in the array.
 func (m *machine) place(x *side, vars []*expr.Value, shape []int) {
 	index := func(axis int) []int {
 		for i, v := range vars {
@@ -114,8 +113,7 @@ func (m *machine) product(s *Dot, sides []*side, shape []int, fours bool) {
 	}
 }
 
-// chain adds the products of one element in ascending k, or as the machine adds those
-// of such factors.
+// chain adds the products of one element in ascending k, or as m.add defines for such factors.
 func (m *machine) chain(s *Dot, a, b side, depth int, sum float32, inFours bool) float32 {
 	if m.add.takes(s, a.array.typ) {
 		x, y := m.factors(a, depth), m.factors(b, depth)

@@ -40,7 +40,7 @@ func (m *machine) stmt(s Stmt) step {
 	panic(fmt.Sprintf("BUG: unknown statement %T", s))
 }
 
-// undefined is what a variable holds before it is set.
+// undefined is the value of a variable before it is set.
 var undefined = expr.Value{F: math.NaN(), I: poison}
 
 // assign gives a variable a value.
@@ -106,7 +106,7 @@ func (m *machine) reduce(s *Reduce) step {
 	}
 }
 
-// loop compiles a loop, one that is apart from its last iteration to its first.
+// loop compiles a loop. An independent one runs from its last iteration to its first.
 func (m *machine) loop(s *For) step {
 	v, bounds, body := m.variable(s.Var), m.code(s.Lo, s.Hi), m.body(s.Body)
 	enter := m.located(s, bounds.run)
@@ -124,7 +124,7 @@ func (m *machine) loop(s *For) step {
 	}
 }
 
-// forget makes what each iteration of a loop has for itself undefined.
+// forget makes the tiles and variables of each iteration undefined.
 func (m *machine) forget(own map[string]bool) {
 	for id := range own {
 		if a := m.arrays[id]; a != nil {

@@ -33,10 +33,10 @@
 //
 //	span   first, height of N
 //
-// Axes are spelt out (for i < rows) unless the subscripts imply them. A dot with = begins
-// with 0. The other statements are if, and random, which fills a tile with random words.
-// Passes may add a body once, of tiles allocated once for all cells; mark a loop independent,
-// if its iterations may run in any order, each with its own tiles; and bound the rows and
+// Axes are spelt out (for i < rows) unless the subscripts imply them. A dot with = begins with 0.
+// The other statements are if, and random, which fills a tile with random words. Passes may add a
+// body once, whose tiles are allocated once for all cells. They may mark a loop independent if
+// its iterations may run in any order, each with its own tiles. They may bound the rows and
 // columns of a dot (most 4, 8). A dot may split its factors (split).
 package kernel
 
@@ -56,7 +56,7 @@ type Kernel struct {
 	Pos    diag.Pos
 	Params []Param // buffers first, in launch order, then scalars
 	Grid   []Axis  // outermost first; sizes over scalars
-	Span   *Span   // the rows of a cell, before a target cuts them; nil: cells have none
+	Span   *Span   // the rows of a cell, before a target cuts them; may be nil
 	Once   []Stmt  // Tiles allocated once for all cells; cells pass no values through them
 	Body   []Stmt
 }
@@ -119,10 +119,9 @@ type Set struct {
 	Dst, Value *expr.Expr
 }
 
-// Random sets the first Size elements of a flat tile of U32 to random words: word e
-// is lane (Base+e) mod 4 of Philox4x32-10 with key (seed low, seed high) and counter
-// ((Base+e) div 4, Example, step, Stream*65536 + layer), where seed, step and
-// layer are scalars of the launch.
+// Random sets the first Size elements of a flat tile of U32 to random words. Word e is lane
+// (Base+e) mod 4 of Philox4x32-10 with key (seed low, seed high) and counter ((Base+e) div 4,
+// Example, step, Stream*65536 + layer). The launch has seed, step and layer as scalars.
 type Random struct {
 	Dst     string
 	Size    *expr.Expr
@@ -131,12 +130,12 @@ type Random struct {
 	Stream  uint32
 }
 
-// Dot adds a product: Dst += sum over the last axis of A * B. Element indices are linear in
-// the axes. Dst is F32. A and B are F32, or both BF16 or F16, which are widened first. Dst is
-// over rows and columns, over columns only, or a variable; A is over rows and the last axis, B
-// over the last axis and columns. With Zero the sums begin with 0 instead of Dst. MostRows and
+// Dot adds a product: Dst += sum over the last axis of A * B. Element indices are linear in the
+// axes. Dst is F32. A and B are F32, or both BF16 or F16, which are widened first. Dst is over
+// rows and columns, over columns only, or a variable. A is over rows and the last axis, B over
+// the last axis and columns. With Zero the sums begin with 0 instead of Dst. MostRows and
 // MostCols are constant bounds of rows and columns, 0 if unknown. With Split, a product of F32
-// factors is three products of their halves (see Halves): low * high, high * low and
+// factors is three products of their halves (see Halves). They are low * high, high * low and
 // high * high, added in this order.
 type Dot struct {
 	Axes               []Axis // rows, columns, sum; columns, sum; or sum

@@ -7,16 +7,16 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// A machine is what runs a kernel: variables and arrays by name, whose statements are
-// compiled to steps. A name is one variable throughout: scopes do not hide one another.
-// The first error stays and ends the run: what comes after it does not matter.
+// A machine runs a kernel: it has variables and arrays by name, and statements compiled to steps.
+// A name is one variable throughout: scopes do not hide one another. The first error ends the
+// run.
 type machine struct {
 	k      *Kernel
 	launch Scalars
 	arrays map[string]*array // tiles and buffers
 	vars   map[string]*expr.Value
 	cell   int32 // the current cell of the grid, from 1
-	add    *Sums // of products of 16-bit factors; nil: each in turn
+	add    *Sums // sums of products of 16-bit factors; nil: as defined
 	err    error
 }
 
@@ -119,8 +119,8 @@ func (b binder) Elem(name string, _ expr.Type) func([]int) expr.Value {
 	}
 }
 
-// divisor is the name, which no tile can have, of the element that stands for a
-// checked divisor: divisor[x] is x, and an error if that is zero.
+// divisor names the element that stands for a checked divisor: divisor[x] is x, and an error if x
+// is zero. No tile can have this name.
 const divisor = "int.divisor"
 
 func (m *machine) divisor(index []int) expr.Value {
@@ -182,7 +182,7 @@ func (m *machine) loops(axes []Axis) func(f step) {
 	}
 }
 
-// advance counts the last variable up and carries over to those before it.
+// advance counts the last variable up and carries over to earlier ones.
 func advance(vars []*expr.Value, shape []int) {
 	for d := len(vars) - 1; d >= 0; d-- {
 		vars[d].I++

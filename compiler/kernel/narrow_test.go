@@ -19,8 +19,8 @@ func parsed(t *testing.T, text string) *Kernel {
 	return ks[0]
 }
 
-// TestNarrowDot multiplies numbers of 16 bits. Their products and the sum of the second
-// row have no room in 16 bits; that of the first is what ascending k gives.
+// TestNarrowDot multiplies numbers of 16 bits. Their products and the sum of the second row do
+// not fit in 16 bits; the sum of the first row needs ascending k.
 func TestNarrowDot(t *testing.T) {
 	for _, c := range []struct {
 		typ         string
@@ -62,8 +62,8 @@ func TestNarrowSum(t *testing.T) {
 	sameBits(t, "sum", y, []float32{0x1p-23})
 }
 
-// TestNarrowStore rounds special values as it stores them, and copies bits as they are,
-// those of NaN too.
+// TestNarrowStore rounds special values as it stores them, and copies bits as they are, even of
+// NaN.
 func TestNarrowStore(t *testing.T) {
 	k := parsed(t, `kernel store map
 		in x f32[N]
@@ -175,8 +175,7 @@ func TestSplitDot(t *testing.T) {
 	sameBits(t, "whole", y, []float32{1 + 0x1p-10 + 0x1p-22, 0x1p-10 + 0x1p-22})
 }
 
-// TestHalves wants the high half to be what rounding to TF32 gives, and both together to be
-// x to 23 bits.
+// TestHalves wants the high half to be x rounded to TF32, and the sum of both to be x to 23 bits.
 func TestHalves(t *testing.T) {
 	g := rand.New(rand.NewPCG(3, 4))
 	for range 100000 {

@@ -14,8 +14,8 @@ import (
 // results of earlier steps.
 type Operation struct {
 	Kind    string     // a row of the table kinds
-	Results []Result   // of the tensor op, by the roles of its kind; unnamed if not wanted
-	Args    []Argument // of the tensor op, by the roles of its kind; unnamed if not read
+	Results []Result   // the tensor op's, by the roles of its kind; unnamed if not wanted
+	Args    []Argument // the tensor op's, by the roles of its kind; unnamed if not read
 	Axes    []Axis     // over scalars
 	Steps   []Step     // elementwise ops, in order: before a sum, after all others
 
@@ -44,7 +44,7 @@ type Argument struct {
 type Step struct {
 	Result
 	Op      string     // map, dropout, draw or noise
-	Value   *expr.Expr // of a map; the input of a dropout; else nil
+	Value   *expr.Expr // a map's value or a dropout's input; else nil
 	Dropout            // a draw and a noise have only a stream
 }
 
@@ -53,7 +53,7 @@ type Dropout struct {
 	Rate   float64
 	Stream uint32
 
-	Rows, Keys int // of an attention: strides that number its random words; 0: those of the launch
+	Rows, Keys int // strides that number an attention's random words; 0: the launch's
 }
 
 // A Window holds Width keys from Lo on, the only ones that a mask may leave open. Sums over
@@ -71,8 +71,8 @@ type kind struct {
 	args, results string // roles
 }
 
-// axisNames are r rows, e columns, k the summed axis, b examples, h heads, t queries, j keys,
-// d the head width, n relative scores, and i the row of a query.
+// axisNames stand for rows, columns, the summed axis, examples, heads, queries, keys, the head
+// width, relative scores, and the row of a query.
 var axisNames = strings.Fields("r e k b h t j d n i")
 
 // kinds has an entry for each tensor op that can anchor a kernel, and "row" for other kernels

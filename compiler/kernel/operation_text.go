@@ -10,7 +10,7 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// operation prints what stands in a kernel's header, for example
+// operation prints the lines of an operation in a kernel's header. For example:
 //
 //	op     c = x * w' for r < B * T, e < 64, k < 256
 //	with   v1 = c + bias[e]
@@ -73,7 +73,7 @@ func (o *Operation) text() string {
 	return text + "for " + axesText(o.Axes)
 }
 
-// assigned is results = text, where one that is added to ends in a plus.
+// assigned returns results = text. A result that is added to ends in a plus.
 func assigned(text string, results ...Result) string {
 	var names []string
 	for _, r := range results {
@@ -90,7 +90,7 @@ func assigned(text string, results ...Result) string {
 	return left + strings.TrimSpace("= "+text)
 }
 
-// between is what stands between arguments.
+// between returns the separator of arguments.
 func (o *Operation) between() string {
 	if o.Family() == "matmul" {
 		return " * "
@@ -98,7 +98,7 @@ func (o *Operation) between() string {
 	return ", "
 }
 
-// unnamed is the name that a text has: _ stands in the place of a missing one.
+// unnamed returns the name in a text, "" for _.
 func unnamed(text string) string {
 	if text == "_" {
 		return ""
@@ -132,7 +132,7 @@ func (p *parser) operation() {
 	o.Axes = p.axes(axes, p.extent)
 }
 
-// resultOf reads a name, with a plus if the result is added to what is there.
+// resultOf reads a name. A plus after it adds the result to the buffer.
 func resultOf(text string) Result {
 	name, add := strings.CutSuffix(strings.TrimSpace(text), "+")
 	return Result{Name: unnamed(strings.TrimSpace(name)), Add: add}
@@ -152,8 +152,8 @@ func (p *parser) step() {
 	p.k.Op.Steps = append(p.k.Op.Steps, s)
 }
 
-// dropout reads "rate stream number by number rows of number"; the rate may be missing,
-// and what words are counted by.
+// dropout reads "rate stream number by number rows of number". The rate may be missing, and so
+// may the part after the stream.
 func (p *parser) dropout(text string) (d Dropout) {
 	text, by, counted := strings.Cut(text, " by ")
 	if counted {
@@ -173,8 +173,7 @@ func (p *parser) window() {
 	p.k.Op.Window = Window{Lo: p.term(lo), Width: int(p.uint(width))}
 }
 
-// term reads an expression over an operation's axes, scalars, buffers and what has
-// been named before.
+// term reads an expression over an operation's axes, scalars, buffers and results so far.
 func (p *parser) term(text string) *expr.Expr { return p.parse(text, p.k.termType) }
 
 // termType is the type of a name in an expression of the operation.

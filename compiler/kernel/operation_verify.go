@@ -9,9 +9,8 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// operation checks what is said of the operation: that the kind is one, and where
-// more is known, its axes, roles, sizes, names, and that each buffer has a part in
-// it that its mode allows.
+// operation checks the operation's kind. If it has axes, operation checks its axes, roles, sizes
+// and names, and that it uses every buffer as the buffer's mode allows.
 func (c *checker) operation() {
 	o := &c.k.Op
 	if _, ok := kinds[o.Kind]; !ok {
@@ -63,7 +62,7 @@ func (c *opChecker) axes() {
 	c.want(len(names) == 0, "%s has no axis %s", c.o.Kind, strings.Join(names, ", "))
 }
 
-// operands checks arguments and results: their number, and what is called so.
+// operands checks the number and the names of arguments and results.
 func (c *opChecker) operands() {
 	var args, results []string
 	for _, a := range c.o.Args {
@@ -98,11 +97,10 @@ func (c *opChecker) fits(what string, names []string, roles string) {
 	}
 }
 
-// misread are names that the text of an operation would take for something else.
+// misread lists names with another meaning in the text of an operation.
 var misread = []string{"_", "dropout", "draw", "noise"}
 
-// result takes the name of a value, which goes to the buffer of that name if there
-// is one.
+// result takes the name of a value. The value goes to the buffer of this name, if any.
 func (c *opChecker) result(r Result, t expr.Type) {
 	if r.Name == "" {
 		return
@@ -144,7 +142,7 @@ func (c *opChecker) product() {
 	matrix(c.o.Result("y").Name, "r", "e", false)
 }
 
-// site checks what only attention and its biases have.
+// site checks the fields that only attention and its biases have.
 func (c *opChecker) site() {
 	o := c.o
 	c.want(o.Family() == "attention" || !o.attends(), "%s has neither scale, mask, bias, window nor dropout", o.Kind)
@@ -199,7 +197,7 @@ func (c *opChecker) step(s *Step) {
 	}
 }
 
-// term checks an expression, whose elements are those of buffers.
+// term checks an expression, whose elements are in buffers.
 func (c *opChecker) term(what string, e *expr.Expr, want expr.Type) {
 	c.at(what, func() {
 		if c.err = expr.Expect(e, want); c.err != nil {

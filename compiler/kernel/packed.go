@@ -6,27 +6,26 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// Names of the buffers that say where the rows of examples are which have several
-// lengths: R rows, those of one example behind those of the one before. No other buffer
-// and no tile is called so.
+// Names of the buffers that locate the rows of examples of several lengths. The rows of all
+// examples are stored consecutively, R in total. No other buffer and no tile has these names.
 const (
 	RowExample    = "row_example"    // I32 [R]: the example of each row
 	ExampleStart  = "example_start"  // I32 [B]: the first row of each example
 	ExampleLength = "example_length" // I32 [B]: how many rows it has, 1 … T
 )
 
-// packing are the extents of the buffers of packed rows.
+// packing has the extent of each buffer that locates packed rows.
 var packing = map[string]string{RowExample: "R", ExampleStart: "B", ExampleLength: "B"}
 
-// Packing reports whether a buffer of that name says where packed rows are.
+// Packing reports whether a buffer of this name locates packed rows.
 func Packing(name string) bool { return packing[name] != "" }
 
-// Packed reports whether a kernel reads where rows of examples are.
+// Packed reports whether a kernel has packed rows.
 func (k *Kernel) Packed() bool {
 	return slices.ContainsFunc(k.Params, func(p Param) bool { return Packing(p.Name) })
 }
 
-// packed wants the buffers of packed rows to be what their names say.
+// packed checks the declarations of the buffers that locate packed rows.
 func (c *checker) packed() {
 	for _, p := range c.k.Params {
 		if extent := packing[p.Name]; extent != "" {
@@ -39,10 +38,8 @@ func (c *checker) packed() {
 	}
 }
 
-// Suited is the launch that a kernel is for and that is most like s: with no more rows
-// and keys than there are in a table of constant extents, and, of a kernel that reads
-// where packed rows are, with examples of Lengths, or as many rows as examples of one
-// length have.
+// Suited returns the scalars most like s that fit the kernel. A table of constant extents limits
+// the rows and keys. R, if bound, is B * T. For packed rows, R is the sum of Lengths.
 func (k *Kernel) Suited(s Scalars) Scalars {
 	s = k.shortened(s)
 	if _, known := s["R"]; known {
@@ -57,8 +54,8 @@ func (k *Kernel) Suited(s Scalars) Scalars {
 	return s
 }
 
-// Lengths are the rows of the examples of a launch on packed rows: of the first one T,
-// and of the others, if they are long enough, numbers that differ.
+// Lengths returns the lengths of the examples in a launch on packed rows. The first is T. The
+// others differ if T is large enough.
 func Lengths(s Scalars) []int32 {
 	all := make([]int32, int(s["B"]))
 	longest := int32(s["T"])
@@ -68,8 +65,8 @@ func Lengths(s Scalars) []int32 {
 	return all
 }
 
-// Pack fills a buffer that says where packed rows are, by its name, for examples of
-// these lengths. It does nothing to another buffer.
+// Pack fills a buffer that locates packed rows, by its name, for examples of these lengths. It
+// leaves other buffers unchanged.
 func Pack(name string, to, lengths []int32) {
 	row := int32(0)
 	for b, n := range lengths {

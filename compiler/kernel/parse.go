@@ -11,9 +11,8 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// Parse reads kernels as Format writes them. Blank lines, indentation and lines
-// that begin with // do not matter. An error names the line. Parse finds what a
-// text means; whether that is a valid kernel is for Verify to say.
+// Parse reads kernels as Format writes them. Blank lines, indentation and lines that begin with
+// // do not matter. An error names the line. Verify checks whether the kernels are valid.
 func Parse(text string) ([]*Kernel, error) {
 	p := &parser{lines: strings.Split(text, "\n")}
 	var ks []*Kernel
@@ -26,8 +25,8 @@ func Parse(text string) ([]*Kernel, error) {
 	return ks, nil
 }
 
-// A parser reads one line at a time: keyword and rest are those of line number at.
-// After an error every method returns a placeholder, and the first error stays.
+// A parser reads one line at a time: keyword and rest belong to line number at. After an error
+// every method returns a placeholder, and the first error stays.
 type parser struct {
 	lines         []string
 	at            int
@@ -35,8 +34,8 @@ type parser struct {
 	err           error
 
 	k      *Kernel
-	types  map[string]expr.Type // of the names in scope: variables, and elements of arrays
-	shapes shapes               // of the arrays so far
+	types  map[string]expr.Type // each name in scope: a variable, or an array's elements
+	shapes shapes               // all arrays so far
 	free   []string             // names on this line that are not in scope
 }
 
@@ -46,8 +45,8 @@ func (p *parser) fail(format string, args ...any) {
 	}
 }
 
-// next steps to the next line that says something: neither a blank one nor one that
-// begins with //. There is no keyword at the end of the text, and after an error.
+// next moves to the next line that is neither blank nor begins with //. There is no keyword at
+// the end of the text and after an error.
 func (p *parser) next() bool {
 	p.keyword, p.rest, p.free = "", "", nil
 	for p.err == nil && p.at < len(p.lines) {
@@ -97,7 +96,7 @@ func (p *parser) header() {
 	}
 }
 
-// declarations has the lines that may stand before the body of a kernel.
+// declarations reads the lines before the body of a kernel, by keyword.
 var declarations = map[string]func(*parser){
 	"in":     func(p *parser) { p.param(In) },
 	"out":    func(p *parser) { p.param(Out) },
@@ -169,8 +168,8 @@ func (p *parser) statements() []Stmt {
 	return body
 }
 
-// body reads the statements that another holds, with a name of its own unless that is
-// "". What they name is forgotten after them.
+// body reads the body of a statement, which sees name unless that is "". Names bound in it go out
+// of scope at its end.
 func (p *parser) body(name string) []Stmt {
 	outer := maps.Clone(p.types)
 	defer func() { p.types = outer }()
@@ -201,8 +200,7 @@ func (p *parser) expr(text string) *expr.Expr {
 	return e
 }
 
-// extent reads an extent of a buffer or of the grid, which may use scalars that
-// stand after it.
+// extent reads an extent of a buffer or of the grid. It may use scalars declared later.
 func (p *parser) extent(text string) *expr.Expr {
 	return p.parse(text, func(name string) (expr.Type, bool) {
 		t, _ := ScalarType(name)
@@ -210,8 +208,8 @@ func (p *parser) extent(text string) *expr.Expr {
 	})
 }
 
-// open reads an expression and notes which of its variables are not in scope; they
-// are taken for index variables.
+// open reads an expression and notes which of its variables are not in scope. They are treated as
+// index variables.
 func (p *parser) open(text string) *expr.Expr {
 	e := p.parse(text, func(name string) (expr.Type, bool) {
 		t, ok := p.types[name]
@@ -293,8 +291,7 @@ func splitList(text string) []string {
 	return items
 }
 
-// bracketed cuts a text such as sum(a[i]) into what stands before its brackets and in
-// them.
+// bracketed cuts a text such as sum(a[i]) into the parts before and in its brackets.
 func bracketed(text, open, shut string) (name, inside string, ok bool) {
 	name, inside, ok = strings.Cut(text, open)
 	inside, closed := strings.CutSuffix(inside, shut)

@@ -8,8 +8,7 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// statement reads the statement on the current line, and the lines of the body
-// that it holds.
+// statement reads the statement on the current line, and its body.
 func (p *parser) statement() Stmt {
 	switch p.keyword {
 	case "let":
@@ -87,9 +86,8 @@ func (p *parser) place(text string) *expr.Expr {
 	return e
 }
 
-// settle returns the axes of a statement, which has them not yet: those that the
-// text spells out, or else those that the rest of the statement implies. Every free
-// variable must be one of them.
+// settle returns the axes of a statement: the given ones, or if nil the implied ones (see
+// impliedAxes). Every free variable must be one of them.
 func (p *parser) settle(s Stmt, axes []Axis) []Axis {
 	if axes == nil {
 		axes = p.k.impliedAxes(p.shapes, s, func(name string) bool { return slices.Contains(p.free, name) })
@@ -161,7 +159,7 @@ func (p *parser) dot() Stmt {
 	return s
 }
 
-// loop reads name = first until end, and what each iteration has for itself.
+// loop reads name = first until end, and the tiles and variables of each iteration.
 func (p *parser) loop() Stmt {
 	text, clause, independent := cutOutside(p.rest, ";")
 	name, bounds := p.sides(text)

@@ -20,8 +20,8 @@ func Format(ks []*Kernel) string {
 	return strings.Join(texts, "\n")
 }
 
-// String returns the text of a kernel. Axes are spelt out only where they differ
-// from what the subscripts imply (see impliedAxes).
+// String returns the text of a kernel. Axes are spelt out only where they differ from the implied
+// ones (see impliedAxes).
 func (k *Kernel) String() string {
 	p := &printer{k: k, shapes: k.shapes()}
 	p.header()
@@ -41,7 +41,7 @@ type printer struct {
 	shapes shapes
 }
 
-// header prints the first line of a kernel, what it declares and its operation.
+// header prints the first line of a kernel, its declarations and its operation.
 func (p *printer) header() {
 	k := p.k
 	fmt.Fprintf(p, "kernel %s %s", k.Name, k.Op.Kind)
@@ -145,7 +145,8 @@ func (p *printer) dot(s *Dot) string {
 	return fmt.Sprintf("%s %s %s * %s%s%s", exprText(s.Dst), op, exprText(s.A), exprText(s.B), p.axes(s, s.Axes), clauses)
 }
 
-// clause says that the iterations of a loop are independent, and what each has for itself.
+// clause returns the clause of an independent loop, with the tiles and variables of each
+// iteration.
 func (s *For) clause() string {
 	switch {
 	case !s.Independent:

@@ -8,8 +8,8 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// TestSumAccuracy holds sums of random rows, beside float64, to those of partials that take
-// every 32nd element: four neighbours in one partial cost no accuracy.
+// TestSumAccuracy compares two orders of sums of random rows. Four neighbours in one partial cost
+// no accuracy against partials that take every 32nd element.
 func TestSumAccuracy(t *testing.T) {
 	draw := rand.New(rand.NewPCG(3, 5))
 	sum := findReduction(expr.Add)

@@ -10,7 +10,7 @@ import (
 	"github.com/arithlang/mlc/runtime/abi"
 )
 
-// types are those of package abi as expressions have them.
+// types gives the types of package abi as types of expressions.
 var types = map[abi.Type]expr.Type{abi.I32: expr.I32, abi.U32: expr.U32, abi.F32: expr.F32, abi.BF16: expr.BF16, abi.F16: expr.F16}
 
 // Bytes is the size of an element.
@@ -36,7 +36,7 @@ func Samples() Scalars {
 	return all
 }
 
-// ScalarNames lists the scalars that a launch can bind: those of package abi.
+// ScalarNames lists the scalars of package abi, which a launch can bind.
 func ScalarNames() []string {
 	var names []string
 	for _, s := range abi.Scalars() {
@@ -45,7 +45,7 @@ func ScalarNames() []string {
 	return names
 }
 
-// ScalarType returns the type of a scalar, and whether there is one of that name.
+// ScalarType returns the type of a scalar, and whether it exists.
 func ScalarType(name string) (expr.Type, bool) {
 	s, known := abi.Find(name)
 	return types[s.Type], known
@@ -78,8 +78,7 @@ func (s Scalars) Value(name string) (expr.Value, error) {
 	return expr.Value{}, fmt.Errorf("scalar %s = %v is no %s", name, v, t)
 }
 
-// Words sets dst to the random words that Random documents, of an example from word
-// base on.
+// Words sets dst to the random words of an example from word base on, as Random documents.
 func (s Scalars) Words(dst []int32, stream, example uint32, base int64) error {
 	if base < 0 {
 		return fmt.Errorf("the first word is %d", base)
@@ -100,8 +99,8 @@ func (s Scalars) Words(dst []int32, stream, example uint32, base int64) error {
 	return nil
 }
 
-// shortened is a launch with no more rows and keys than there are in a kernel's table of
-// constant extents.
+// shortened returns s with the rows and keys limited to the constant extents of an attention's
+// table.
 func (k *Kernel) shortened(s Scalars) Scalars {
 	short := maps.Clone(s)
 	for _, p := range k.Params {

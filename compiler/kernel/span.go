@@ -7,18 +7,19 @@ import (
 )
 
 // A Span names the rows that a cell computes: Height of them, from row First on, of Rows in all.
-// The bits of a row are the same in every span, so each target cuts the rows into cells of its own
-// size. A kernel that is not cut yet has one cell of all rows.
+// The bits of a row are the same in every span, so each target chooses the size of cells. An
+// uncut kernel has one cell of all rows.
 type Span struct {
 	First, Height string
 	Rows          *expr.Expr // over scalars
 }
 
-// spanCell is the axis of the grid that cells of a span get.
+// spanCell is the grid axis that Cut adds.
 const spanCell = "m"
 
-// Cut returns the kernel with cells of so many rows each, the last one with those that are left,
-// and with one cell where there are no more. A kernel without a span stays as it is.
+// Cut returns the kernel with cells of this many rows; the last one may have fewer. A span with a
+// constant number of rows, at most this many, becomes one cell. A kernel without a span stays as
+// it is.
 func (k *Kernel) Cut(rows int64) *Kernel {
 	if k.Span == nil {
 		return k

@@ -9,7 +9,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// spanned is a product whose rows and their numbers show up in what it writes.
+// spanned is a product whose results reveal its rows and their numbers.
 const spanned = `kernel linear matmul
   in     x f32[B * T, 4]
   in     w f32[4, 3]
@@ -35,7 +35,7 @@ func one(t *testing.T, text string) *kernel.Kernel {
 	return ks[0]
 }
 
-// TestCut gives each row the same bits, whatever the cells are, and the whole.
+// TestCut gives each row the same bits in cells of any size, and in one cell.
 func TestCut(t *testing.T) {
 	k := one(t, spanned)
 	if got := k.String(); got != spanned {

@@ -7,9 +7,9 @@ import (
 )
 
 // Sums models how a device adds products of 16-bit factors, or of F32 halves in steps half as
-// long. It truncates the products of a step and the sum to kept bits after the leading bit of
-// the largest, adds them exactly, and truncates the result to F32. NVIDIA's tensor cores do
-// so according to MMA-Sim (Xie et al. 2026).
+// long. It truncates the products of a step and the sum to kept bits after the leading bit of the
+// largest. It adds them exactly and truncates the result to F32. NVIDIA's tensor cores do so
+// according to MMA-Sim (Xie et al. 2026).
 type Sums struct {
 	step, kept int
 	fours      bool
@@ -32,8 +32,8 @@ func (add *Sums) takes(d *Dot, factors expr.Type) bool {
 
 // TensorCore models how mma.m16n8k16 adds BF16 products, 16 per instruction, on a GPU of an
 // architecture such as 80 or 90. With fours, a product over the columns of the kernel's first
-// product takes columns 4 n and 4 n + 1 of each 16 before the others. The order matters if a
-// step has fewer than 16 products.
+// product begins each 16 with columns 4 n and 4 n + 1. The order matters if a step has fewer than
+// 16 products.
 func TensorCore(arch int, fours bool) *Sums {
 	if arch >= 90 {
 		return &Sums{step: 16, kept: 25, fours: fours}

@@ -115,8 +115,8 @@ func roundTrip(t *testing.T, ks []*Kernel) {
 	}
 }
 
-// TestRoundTripAxes prints kernels whose axes differ from what their subscripts
-// imply, in number, order or size.
+// TestRoundTripAxes prints kernels whose axes differ from the implied ones in number, order or
+// size.
 func TestRoundTripAxes(t *testing.T) {
 	n := func(v int64) *expr.Expr { return expr.Int(v) }
 	i, j, k := expr.NewVar("i", expr.I32), expr.NewVar("j", expr.I32), expr.NewVar("k", expr.I32)
@@ -165,7 +165,7 @@ func TestRoundTripAxes(t *testing.T) {
 	}
 }
 
-// FuzzParse looks for texts that parse and verify, but not to what they print.
+// FuzzParse looks for valid kernels that differ from the kernels parsed from their printed text.
 func FuzzParse(f *testing.F) {
 	paths, err := filepath.Glob(filepath.Join("testdata", "kernels", "*.kir"))
 	if err != nil {

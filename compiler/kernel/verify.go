@@ -14,12 +14,12 @@ var reserved = []string{"for", "until", "of", "from", "random", "true", "false",
 
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// MaxStream keeps kernel streams apart from those that the host draws from.
+// MaxStream is the last stream for kernels. The host draws from later ones.
 const MaxStream = 0xFEFF
 
-// Verify returns an error that names the first declaration or statement that
-// breaks a rule of the kernel IR: names and their scopes, types, ranks, modes, and
-// what back ends rely on. What depends on sizes is checked by Run.
+// Verify returns an error that names the first declaration or statement that breaks a rule of the
+// kernel IR. The rules concern names, scopes, types, ranks, modes and the assumptions of back
+// ends. Run checks rules that depend on sizes.
 func Verify(k *Kernel) error {
 	if k.Span != nil {
 		return Verify(k.Cut(1))
@@ -31,7 +31,7 @@ func Verify(k *Kernel) error {
 	return nil
 }
 
-// A name is what a name in scope stands for.
+// A name describes a name in scope.
 type name struct {
 	class class
 	typ   expr.Type
@@ -42,8 +42,8 @@ type name struct {
 type class uint8
 
 const (
-	scalar   class = iota // a parameter or one that a statement binds: it keeps its value
-	variable              // which statements set
+	scalar   class = iota // a parameter, or bound by a statement: its value stays
+	variable              // set by statements
 	tile
 	buffer
 )
@@ -53,14 +53,14 @@ var classes = [...]string{scalar: "scalar", variable: "variable", tile: "tile", 
 // array says whether a name has elements.
 func (n name) array() bool { return n.class >= tile }
 
-// A checker walks a kernel in the order of its text. The first error stays; what is
-// checked after it does not matter.
+// A checker walks a kernel in the order of its text. The first error stays; later checks do not
+// matter.
 type checker struct {
 	k           *Kernel
 	names       map[string]name // in scope
-	bound       []string        // since the start, in order, but for those of scopes that have ended
-	tiles       map[string]bool // that there have been anywhere
-	written     map[string]bool // what a statement so far writes
+	bound       []string        // names of the open scopes, in order
+	tiles       map[string]bool // all so far
+	written     map[string]bool // names written so far
 	independent bool            // in a loop whose iterations are independent
 	err         error
 }
@@ -71,14 +71,14 @@ func (c *checker) fail(format string, args ...any) {
 	}
 }
 
-// want is a rule, and what is wrong where it is broken.
+// want fails with a message unless a rule is kept.
 func (c *checker) want(kept bool, format string, args ...any) {
 	if !kept {
 		c.fail(format, args...)
 	}
 }
 
-// at runs checks, whose error begins with where they are.
+// at runs a check and prefixes its error with where.
 func (c *checker) at(where string, check func()) {
 	if c.err != nil {
 		return
@@ -134,7 +134,7 @@ func (c *checker) params() {
 	}
 }
 
-// extents checks sizes, which what is in memory must not decide.
+// extents checks sizes, which must not depend on memory.
 func (c *checker) extents(what string, sizes ...*expr.Expr) {
 	for _, e := range sizes {
 		if c.expr(what, e, expr.I32); c.err != nil {
@@ -146,7 +146,7 @@ func (c *checker) extents(what string, sizes ...*expr.Expr) {
 	}
 }
 
-// bind takes a name into scope, which must be free there.
+// bind takes a name into scope. The name must be free.
 func (c *checker) bind(id string, n name) {
 	_, taken := c.names[id]
 	c.want(!taken, "%s is already in use", id)
@@ -168,8 +168,8 @@ func (c *checker) name(id string) {
 	c.want(identifier.MatchString(id) && !slices.Contains(reserved, id), "%q is no valid name", id)
 }
 
-// expr checks an expression: its own typing, its type, and that it uses nothing
-// but names in scope that hold something.
+// expr checks an expression: its own typing, its type, and that its names are in scope and have
+// values.
 func (c *checker) expr(what string, e *expr.Expr, want expr.Type) {
 	c.at(what, func() {
 		if c.err = expr.Expect(e, want); c.err != nil {

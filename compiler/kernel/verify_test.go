@@ -48,7 +48,7 @@ const entire = `kernel entire row // spec.arith:1:2
 end
 `
 
-// TestVerify breaks a kernel in one place a case, and wants a message of its own.
+// TestVerify breaks a kernel in one place per case, and wants a specific message.
 func TestVerify(t *testing.T) {
 	if _, err := verified(t, "", ""); err != nil {
 		t.Fatal(err)

@@ -31,7 +31,7 @@ func (c *checker) inner(s Stmt) {
 	}
 }
 
-// stmt checks a statement by itself, which its error names.
+// stmt checks a statement without its body. The error names the statement.
 func (c *checker) stmt(s Stmt) {
 	if c.err != nil {
 		return
@@ -53,7 +53,7 @@ func (c *checker) rules(s Stmt) {
 	case *Tile:
 		c.tile(s)
 	case *Var:
-		c.written[s.Name] = s.Value != nil // another of that name may have been
+		c.written[s.Name] = s.Value != nil // an earlier variable may have the name
 		if s.Value != nil {
 			c.expr("value", s.Value, s.Type)
 		}
@@ -83,7 +83,7 @@ func (c *checker) scalar(id string, n name) {
 	c.bind(id, n)
 }
 
-// tile checks the making of a tile, whose name no other in the kernel has.
+// tile checks a tile, whose name must be unique in the kernel.
 func (c *checker) tile(s *Tile) {
 	c.want(!c.tiles[s.Name], "there are two tiles of this name")
 	c.want(s.Type != expr.Bool, "a tile holds no %s", s.Type)
@@ -119,9 +119,8 @@ func (c *checker) assigned(dst *expr.Expr, axes bool) {
 	c.writes(dst.Name, variable)
 }
 
-// element checks the setting of elements: each axis moves the element, so that none
-// is set twice by the axes alone, and the value reads of the array no other than the
-// one that is set.
+// element checks a Set of elements. Every axis must appear in the index. The value may read the
+// array only at the element that is set.
 func (c *checker) element(s *Set) {
 	c.elem(s.Dst)
 	for i, e := range s.Dst.Args {
@@ -181,8 +180,7 @@ func (c *checker) dot(s *Dot) {
 	})
 }
 
-// operand checks a side of a product, which is linear in two of its axes and does not
-// have the third.
+// operand checks a side of a product. It must be linear in two axes and independent of the third.
 func (c *checker) operand(s *Dot, e *expr.Expr, over ...string) {
 	c.want(e.Op == expr.Elem, "%s is no element", e)
 	want := expr.F32
@@ -212,7 +210,7 @@ func (c *checker) linear(s *Dot, e *expr.Expr, over ...string) {
 	}
 }
 
-// result checks what a product is added to. Its columns lie side by side.
+// result checks the destination of a product. Its columns must be adjacent.
 func (c *checker) result(s *Dot, rows, cols string) {
 	if s.Dst.Op == expr.Var {
 		c.expr("result", s.Dst, expr.F32)
@@ -252,7 +250,7 @@ func (c *checker) loop(s *For) {
 	c.bind(s.Var, name{typ: expr.I32})
 }
 
-// makes says whether statements, or those in their bodies, make a tile or variable.
+// makes reports whether a body makes a tile or variable, at any depth.
 func makes(body []Stmt, id string) bool {
 	for s := range All(body) {
 		switch s.(type) {

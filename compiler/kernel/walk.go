@@ -20,7 +20,7 @@ func Within(s Stmt) []Stmt {
 	return nil
 }
 
-// All yields statements and those in their bodies, in the order of the text.
+// All yields statements, each followed by its body, in the order of the text.
 func All(body []Stmt) iter.Seq[Stmt] {
 	return func(yield func(Stmt) bool) { all(body, yield) }
 }
@@ -56,8 +56,7 @@ func Sizes(axes []Axis) []*expr.Expr {
 	return out
 }
 
-// Bound is the name that a statement gives to those after it in the same body, ""
-// if none.
+// Bound returns the name that a statement gives to later statements of its body, or "".
 func Bound(s Stmt) string {
 	switch s := s.(type) {
 	case *Let:
@@ -72,8 +71,7 @@ func Bound(s Stmt) string {
 	return ""
 }
 
-// Names yields what a statement and those in its body give values to: what they
-// bind, axes and loops.
+// Names yields the names that a statement and its body bind, axes and loop variables included.
 func Names(s Stmt) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for s := range All([]Stmt{s}) {
@@ -93,8 +91,7 @@ func Names(s Stmt) iter.Seq[string] {
 	}
 }
 
-// Written is the variable or array that a statement sets, its body left out; ""
-// if none.
+// Written returns the variable or array that a statement sets without its body, or "".
 func Written(s Stmt) string {
 	switch s := s.(type) {
 	case *Set:
@@ -107,8 +104,8 @@ func Written(s Stmt) string {
 	return ""
 }
 
-// Reads returns the expressions that a statement evaluates, those of its body left
-// out. What is set counts only by its index, unless a product is added to it.
+// Reads returns the expressions that a statement evaluates without its body. The destination
+// counts only by its index, unless a product is added to it.
 func Reads(s Stmt) []*expr.Expr {
 	var out []*expr.Expr
 	switch s := s.(type) {
@@ -155,8 +152,8 @@ func Uses(s Stmt, name string) bool {
 	return false
 }
 
-// Rewrite returns a statement with f of all its expressions, those of its body
-// included. Of what is set f sees elements, not variables.
+// Rewrite returns a statement with f applied to all its expressions and its body. f does not see
+// a destination that is a variable.
 func Rewrite(s Stmt, f func(*expr.Expr) *expr.Expr) Stmt {
 	maybe := func(e *expr.Expr) *expr.Expr {
 		if e == nil {

@@ -1,8 +1,7 @@
-// Package depend says what the statements of a kernel touch, and whether two of them
-// meet in the iterations of a loop. Whoever moves statements or distributes them asks it:
-// codegen/flat which iterations may run in any order, codegen/cpu/vector which
-// statements may change places or share a loop, codegen/ptx which threads wait for
-// others.
+// Package depend finds the accesses of a kernel's statements, and whether two of them meet in the
+// iterations of a loop. Package codegen/flat asks it which iterations may run in any order, and
+// codegen/cpu/vector which statements may swap or share a loop. Package codegen/ptx asks which
+// threads must wait for others.
 package depend
 
 import (
@@ -13,7 +12,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// An Access is what a statement does to an array, or to a scalar, which has no index.
+// An Access is a read or a write of an array, or of a scalar, which has no index.
 type Access struct {
 	Name  string
 	Write bool
@@ -24,8 +23,8 @@ type Access struct {
 // elementVar is the name, which no variable of a kernel has, of the axis of random words.
 const elementVar = "element"
 
-// Of returns the accesses of a statement, its body and its own axes left out. A
-// statement that names a scalar writes it.
+// Of returns the accesses of a statement without its body and axes. A statement that names a
+// scalar writes it.
 func Of(s kernel.Stmt) []Access {
 	axes := kernel.Axes(s)
 	var out []Access
@@ -58,8 +57,8 @@ func Of(s kernel.Stmt) []Access {
 	return out
 }
 
-// Within returns the accesses of a body and those in it: over what names stand for that
-// it binds, and over the loops around each.
+// Within returns the accesses of a body at any depth, over the loops around each. Names bound by
+// Let are replaced by their values.
 func Within(body []kernel.Stmt) []Access { return within(body, map[string]*expr.Expr{}, nil) }
 
 func within(body []kernel.Stmt, outer map[string]*expr.Expr, loops []kernel.Axis) []Access {
@@ -87,7 +86,7 @@ func within(body []kernel.Stmt, outer map[string]*expr.Expr, loops []kernel.Axis
 	return out
 }
 
-// Over is an access over what names stand for.
+// Over returns the access with names replaced by their values.
 func (a Access) Over(names map[string]*expr.Expr) Access {
 	index := make([]*expr.Expr, len(a.Index))
 	for i, e := range a.Index {
@@ -101,7 +100,7 @@ func over(e *expr.Expr, names map[string]*expr.Expr) *expr.Expr {
 	return expr.Simplify(expr.Subst(e, names))
 }
 
-// Changes are the names that statements and those in their bodies bind or write.
+// Changes returns the names that statements and their bodies bind or write.
 func Changes(body ...kernel.Stmt) map[string]bool {
 	names := map[string]bool{}
 	for s := range kernel.All(body) {
@@ -114,13 +113,12 @@ func Changes(body ...kernel.Stmt) map[string]bool {
 	return names
 }
 
-// Conflict says whether of two accesses to one name one is a write.
+// Conflict reports whether two accesses have the same name and one of them writes.
 func (a Access) Conflict(b Access) bool { return a.conflicts(&b) }
 
 func (a *Access) conflicts(b *Access) bool { return (a.Write || b.Write) && a.Name == b.Name }
 
-// Conflict says whether an access of one statement conflicts with one of another, so
-// that the two have an order.
+// Conflict reports whether an access in as conflicts with one in bs, so that their order matters.
 func Conflict(as, bs []Access) bool {
 	for i := range as {
 		for j := range bs {

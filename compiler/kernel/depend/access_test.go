@@ -67,8 +67,8 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestWithin wants indices over loops and what lets stand for, each name as it is meant
-// where it stands.
+// TestWithin wants indices over loops and the values of lets, each name with its meaning at that
+// point.
 func TestWithin(t *testing.T) {
 	as := Within(body(t, `
   for    i = 0 until T

@@ -8,25 +8,24 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// A Relation says in which iterations of a loop two accesses have an element in common.
+// A Relation relates two iterations of a loop whose accesses have an element in common.
 type Relation uint8
 
-// The relations, the less an access needs of another the later.
+// The relations, from the weakest statement to the strongest.
 const (
-	Any   Relation = iota // perhaps in two different ones
-	Same                  // at most where both are in the same one
-	Never                 // in none
+	Any   Relation = iota // possibly different iterations
+	Same                  // only the same iteration
+	Never                 // no iterations
 )
 
 // A Loop is one whose iterations are compared.
 type Loop struct {
 	Var     string
 	Size    *expr.Expr      // how many iterations; nil if unknown
-	Changes map[string]bool // what not all iterations find the same, but for Var
+	Changes map[string]bool // names that change between iterations, except Var
 }
 
-// Independent says whether no iteration touches what another one writes, as far as
-// accesses tell.
+// Independent reports whether no iteration touches an element that another one writes.
 func (l Loop) Independent(as []Access) bool {
 	for i, a := range as {
 		for _, b := range as[i:] {
@@ -89,8 +88,8 @@ func (l Loop) fixed(e *expr.Expr) bool {
 	return len(expr.Elems(e)) == 0 && !expr.DependsOnAny(e, l.Changes)
 }
 
-// compare compares what an iteration v touches in x and an iteration w in y. Where they
-// meet, step*(w-v) is in a range, which leaves w-v a range too.
+// compare relates iteration v of x to iteration w of y. If they meet, step*(w-v) is in a known
+// range, and so is w-v.
 func (l Loop) compare(x, y span) Relation {
 	if x.step != y.step {
 		return Any
@@ -115,7 +114,7 @@ func (l Loop) compare(x, y span) Relation {
 	return Any
 }
 
-// quotients are the first and the last number that a step times is from low to high.
+// quotients returns the first and the last n with low <= n*step <= high.
 func quotients(low, high, step int64) (first, last int64) {
 	switch {
 	case step < 0:
@@ -135,7 +134,7 @@ func quotients(low, high, step int64) (first, last int64) {
 	return first, last
 }
 
-// single says whether an iteration touches one element, the next one the next.
+// single reports whether iteration v touches only element v + from.
 func (s span) single() bool { return s.step == 1 && s.low == 0 && s.high == 0 }
 
 // skips says whether a gap is a multiple of the number of iterations, and not 0.

@@ -12,8 +12,8 @@ import (
 
 var names = map[Relation]string{Any: "any", Same: "same", Never: "never"}
 
-// TestCompare has pairs of indices in a loop over i, and in which iterations they meet.
-// The axes that they run over are e < 4 and n < N.
+// TestCompare has pairs of indices in a loop over i, and their relations. The axes that they run
+// over are e < 4 and n < N.
 func TestCompare(t *testing.T) {
 	for _, c := range []struct {
 		size, x, y string
@@ -30,7 +30,7 @@ func TestCompare(t *testing.T) {
 		{"T", "3", "i", Any},
 		{"0", "i", "0", Any}, // unlike steps are not compared
 
-		// Elements between those of the other.
+		// Elements between the other's.
 		{"T", "i*2", "i*2 + 1", Never},
 		{"T", "i*2", "i*2 + 2", Any},
 		{"T", "i*-2 + 5", "i*-2", Never},
@@ -57,7 +57,7 @@ func TestCompare(t *testing.T) {
 		{"T", "i + e", "i + T + e", Any},
 		{"T + 1", "i", "i + T", Any},
 
-		// What is not the same in all iterations, or not known.
+		// Expressions that vary between iterations, or are unknown.
 		{"T", "i + c", "i + c", Any},
 		{"T", "i + p[0]", "i + p[0]", Any},
 		{"T", "i*T", "i*T", Any},
@@ -101,8 +101,8 @@ func index(t *testing.T, text string) []*expr.Expr {
 	return out
 }
 
-// TestIndependent wants a loop's iterations to be independent exactly where no pair of
-// accesses, of which one is a write, meets in two.
+// TestIndependent wants a loop's iterations to be independent exactly if no write in one meets an
+// access in another.
 func TestIndependent(t *testing.T) {
 	i := expr.NewVar("i", expr.I32)
 	next := expr.New(expr.Add, i, expr.Int(1))
@@ -190,7 +190,7 @@ func meet(xs, ys [][2]int64) bool {
 	return slices.ContainsFunc(xs, func(x [2]int64) bool { return slices.Contains(ys, x) })
 }
 
-// elements are those that an access touches in iteration v.
+// elements returns the elements that an access touches in iteration v.
 func elements(a Access, v int64) [][2]int64 {
 	var out [][2]int64
 	for e := range a.Axes[0].Size.I {

@@ -165,9 +165,9 @@ func (k Kind) draw(r *rand.Rand) float32 {
 // adds products of 16-bit factors by add. Check requires the same bits in all buffers, except
 // that all NaNs are equal, and no writes beyond their ends.
 //
-// Integer inputs are drawn from [-1, n) or else [0, n), where n is the largest buffer extent
-// that keeps all indices in range: ids lie in their tables, and labels may be -1. Check skips
-// a launch with ErrNotFor.
+// Integer inputs are drawn from [-1, n) or else [0, n). n is the largest buffer extent that keeps
+// all indices in range: ids lie in their tables, and labels may be -1. Check skips a launch with
+// ErrNotFor.
 func Check(k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64, run Runner, add *kernel.Sums) error {
 	r, err := kernel.NewRunner(k, add)
 	if err != nil {
@@ -204,8 +204,8 @@ func (i *interpreted) check(k *kernel.Kernel, run Runner) error {
 	return errors.Join(errs...)
 }
 
-// ErrNotFor reports a launch after P rows of a kernel that decoding never calls: an index
-// P + t is outside an array of T rows, but inside if P is 0.
+// ErrNotFor reports a launch after P rows of a kernel that decoding never calls. An index P + t
+// is outside an array of T rows, but inside if P is 0.
 var ErrNotFor = errors.New("the kernel is not for rows behind others")
 
 // Interpret returns valid inputs of the kernel and its results. add says how products of

@@ -21,9 +21,8 @@ func interpreter(ks ...*kernel.Kernel) Runner {
 	}
 }
 
-// TestCompareKernels runs the example kernels of package kernel in the default
-// launches: the interpreter finds nothing to complain about, in particular no id
-// out of range, and agrees with itself.
+// TestCompareKernels runs the example kernels of package kernel in the default launches. The
+// interpreter finds no error, in particular no id out of range, and agrees with itself.
 func TestCompareKernels(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join("..", "testdata", "kernels", "*.kir"))
 	if err != nil || len(paths) == 0 {
@@ -60,7 +59,7 @@ const mixed = `kernel mixed map
 	set w[n] = where(n == 3, 0.0, b * 2.0)
 	end`
 
-// TestCheckFinds has back ends that are right but for one thing.
+// TestCheckFinds has back ends that are right except for one fault.
 func TestCheckFinds(t *testing.T) {
 	ks, err := kernel.Parse(mixed)
 	if err != nil {
@@ -132,8 +131,8 @@ func TestCheckFinds(t *testing.T) {
 // sees them.
 func beyond[T any](s []T) []T { return unsafe.Slice(unsafe.SliceData(s), len(s)+marks)[len(s):] }
 
-// TestIDs looks at the integers that kernels get: for an unguarded table ids of
-// all its rows and no others, for guarded labels -1 as well.
+// TestIDs looks at the integers that kernels get. An unguarded table gets ids of all its rows and
+// no others. Guarded labels get -1 as well.
 func TestIDs(t *testing.T) {
 	for _, c := range []struct {
 		index  string
@@ -227,8 +226,8 @@ func TestLaunches(t *testing.T) {
 	}
 }
 
-// TestNotFor wants a launch behind rows left out where only these rows are what an
-// index goes beyond, and the kernel knows of no cache.
+// TestNotFor wants a launch after P rows skipped if an index is out of range only because of P,
+// and the kernel has no cache.
 func TestNotFor(t *testing.T) {
 	behind := Launches()[2]
 	for _, c := range []struct {

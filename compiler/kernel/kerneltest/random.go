@@ -9,11 +9,11 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// Random returns a small valid kernel, the same for the same seed: a map with
-// dropout, a row with reductions, a matrix product with an epilogue, a gather of
-// rows, a loop over windows of rows with a condition, or copies of rows that change
-// meanwhile, each with random odd sizes and expressions, every other one with elements
-// of 16 bits. The scalars B, T and N decide how much of it there is.
+// Random returns a small valid kernel, the same for the same seed. It is a map with dropout, a
+// row with reductions, a matrix product with an epilogue, or a gather of rows. Or it is a loop
+// over windows of rows with a condition, or copies of rows that change meanwhile. Sizes and
+// expressions are random, and half of the kernels have 16-bit elements. The scalars B, T and N
+// decide its size.
 func Random(seed uint64) *kernel.Kernel {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1))}
 	g.narrow = g.coin()
@@ -49,7 +49,7 @@ func (g *generator) coin() bool { return g.IntN(2) == 0 }
 // pick draws one of the texts.
 func (g *generator) pick(texts ...string) string { return texts[g.IntN(len(texts))] }
 
-// A stored type is that of an array which holds real numbers: f32, bf16 or f16.
+// A stored type is the element type of an array of real numbers: f32, bf16 or f16.
 type stored string
 
 func (g *generator) stored() stored {
@@ -108,8 +108,8 @@ func (g *generator) value(depth int, leaves ...*expr.Expr) *expr.Expr {
 	return g.float(depth, floats, ints)
 }
 
-// float draws an F32 expression. What it feeds to conversions and bit patterns is
-// no NaN, whose bits are not defined.
+// float draws an F32 expression. Conversions and bit patterns get no NaN, whose bits are
+// undefined.
 func (g *generator) float(depth int, floats, ints []*expr.Expr) *expr.Expr {
 	sub := func() *expr.Expr { return g.float(depth-1, floats, ints) }
 	bounded := func(lo, hi float64) *expr.Expr {
@@ -351,9 +351,8 @@ func (g *generator) windowKernel(name string) string {
 	end`, name, width, block, back, ahead, g.IntN(4), weight, t, t.load(fmt.Sprintf("v[b, t * %d + j, d]", block)))
 }
 
-// copyKernel copies rows of a buffer, and then changes, in some order, the buffer,
-// the copies and the variable that says where the copies begin: of three changes one
-// at least is of the buffer.
+// copyKernel copies rows of a buffer. Then it changes, in some order, the buffer, the copies and
+// the variable that says where the copies begin. At least one of the changes is to the buffer.
 func (g *generator) copyKernel(name string) string {
 	width, t := g.size(), g.stored()
 	a, b, first := t.elem("a", "j"), t.elem("b", "j"), number("first")

@@ -7,8 +7,8 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// TestRandom makes kernels of all kinds, holds them to what they print, and runs
-// them. Together they use every statement.
+// TestRandom makes kernels of all kinds, compares them with their printed form, and runs them.
+// Together they use every statement.
 func TestRandom(t *testing.T) {
 	const n = 90
 	var text strings.Builder

@@ -1,11 +1,9 @@
-// Package lanes makes of a kernel of one model a kernel of many: models that differ in
-// nothing but the values of their parameters, each in a lane of every array. It comes
-// after package lower and before the passes of a target (package codegen/flat), within
-// the kernel IR.
+// Package lanes turns a kernel of one model into a kernel of many models. The models differ only
+// in the values of their parameters, and each has a lane of every array. The package comes after
+// package lower and before the passes of a target (package codegen/flat), within the kernel IR.
 //
-// Every array of F32 gets one more axis, the last; integers are those of all models. So
-// each element of one model is a row of many, whatever the shapes of the model are, and
-// each lane has the bits that the kernel of one model gives.
+// Every array of F32 gets one more axis, the last; all models share the integers. So each element
+// of one model is a row of many. Each lane has the bits of the kernel of one model.
 package lanes
 
 import (
@@ -16,15 +14,14 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// Own are the scalars of a launch of which each model has its own: a kernel of many takes
-// them as a buffer behind its others.
+// Own lists launch scalars with a value for each model. A kernel of many models takes each as a
+// buffer after its others.
 var Own = []string{"clip"}
 
 // axis is the index of a model.
 const axis = "lane"
 
-// Of returns the kernel of n models. The error says what it depends on that models do not
-// share.
+// Of returns the kernel of n models. The error says why k has no such kernel.
 func Of(k *kernel.Kernel, n int) (*kernel.Kernel, error) {
 	b := &builder{lanes: expr.Int(int64(n)), names: map[string]bool{}, made: map[string]bool{}, values: map[string]*expr.Expr{}}
 	out := *k
@@ -50,7 +47,7 @@ type builder struct {
 	lanes  *expr.Expr
 	names  map[string]bool       // in use
 	made   map[string]bool       // tiles
-	values map[string]*expr.Expr // of scalars and variables that models do not share
+	values map[string]*expr.Expr // scalars and variables that models do not share
 	err    error
 }
 
@@ -66,7 +63,7 @@ func lane() *expr.Expr { return expr.NewVar(axis, expr.I32) }
 // all runs over the models.
 func (b *builder) all() kernel.Axis { return kernel.Axis{Var: axis, Size: b.lanes} }
 
-// params gives buffers their lanes. Scalars that models have each come behind the buffers.
+// params gives buffers their lanes. Scalars in Own become buffers after the others.
 func (b *builder) params(ps []kernel.Param) []kernel.Param {
 	var buffers, own, scalars []kernel.Param
 	for _, p := range ps {
@@ -89,7 +86,7 @@ func (b *builder) params(ps []kernel.Param) []kernel.Param {
 	return slices.Concat(buffers, own, scalars)
 }
 
-// fresh is a name like another that nothing has yet.
+// fresh returns an unused name that begins with like.
 func (b *builder) fresh(like string) string {
 	for i := 1; ; i++ {
 		if name := fmt.Sprintf("%s%d", like, i); !b.names[name] {
@@ -104,8 +101,8 @@ func (b *builder) tile(name string, shape ...*expr.Expr) *kernel.Tile {
 	return &kernel.Tile{Name: name, Type: expr.F32, Shape: append(shape, b.lanes)}
 }
 
-// own makes a tile for the values that models have of a scalar, and returns what it is of
-// the model at hand.
+// own makes a tile with each model's value of a scalar. It also returns the element of the model
+// at hand.
 func (b *builder) own(name string) (*kernel.Tile, *expr.Expr) {
 	tile := name
 	if b.made[tile] { // scalars of other bodies may have the name
@@ -116,7 +113,7 @@ func (b *builder) own(name string) (*kernel.Tile, *expr.Expr) {
 	return b.tile(tile), row(tile)
 }
 
-// row is what is in the lanes of an array of F32 at an index.
+// row returns the F32 element at an index, of the model at hand.
 func row(name string, index ...*expr.Expr) *expr.Expr {
 	return expr.NewElem(name, expr.F32, append(slices.Clone(index), lane())...)
 }
@@ -158,7 +155,7 @@ func (b *builder) body(body []kernel.Stmt) []kernel.Stmt {
 
 func (b *builder) stmt(s kernel.Stmt) []kernel.Stmt {
 	for name := range kernel.Names(kernel.WithBody(s, nil)) {
-		delete(b.values, name) // it was that of another body
+		delete(b.values, name) // a value from another body
 	}
 	switch s := s.(type) {
 	case *kernel.Let:
@@ -193,7 +190,8 @@ func (b *builder) stmt(s kernel.Stmt) []kernel.Stmt {
 	panic(fmt.Sprintf("BUG: unknown statement %T", s))
 }
 
-// let keeps a number of each model in a tile. What is no number is computed where it is used.
+// let keeps F32 values that models do not share in a tile. It substitutes other such values where
+// they are used.
 func (b *builder) let(s *kernel.Let) []kernel.Stmt {
 	e := b.expr(s.Value)
 	switch {

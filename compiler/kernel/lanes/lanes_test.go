@@ -45,7 +45,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// compare runs the kernel of n models on the inputs of n launches of the kernel of one.
+// compare holds the kernel of n models to n launches of the kernel of one.
 func compare(k, many *kernel.Kernel, one, all *kernel.Runner, s kernel.Scalars, seed uint64, n int) error {
 	s = k.Suited(s)
 	var starts, ends [][]kernel.Buffer
@@ -57,7 +57,7 @@ func compare(k, many *kernel.Kernel, one, all *kernel.Runner, s kernel.Scalars, 
 		if err != nil {
 			return err
 		}
-		if m > 0 { // integers are those of all models
+		if m > 0 { // all models share integers
 			for i := range start {
 				start[i].I = starts[0][i].I
 				end[i] = start[i].Clone()
@@ -98,7 +98,7 @@ func join(of [][]kernel.Buffer) []kernel.Buffer {
 	return out
 }
 
-// TestOwn makes a scalar that models have each a buffer.
+// TestOwn turns a scalar in Own into a buffer.
 func TestOwn(t *testing.T) {
 	k, err := kernel.Parse("kernel scaled map\n  in x f32[N]\n  out y f32[N]\n  scalar N, clip\n  grid r < N\n\n  set y[r] = x[r] * clip\nend\n")
 	if err != nil {

@@ -31,8 +31,7 @@ func (b *builder) dot(s *kernel.Dot) []kernel.Stmt {
 		}
 		return []kernel.Stmt{b.assign(dst, total, outer...)}
 	}
-	// What lies in rows of the factors is gone through once, row by row: those of the result,
-	// or those that are summed.
+	// The outer loop runs over the rows of A: rows of the result, or steps of the sum.
 	var rows *kernel.Axis
 	if n == 2 && !expr.Depends(s.A.Args[0], sum.Var) {
 		rows, outer = &outer[0], outer[1:]
@@ -53,15 +52,14 @@ func loop(a kernel.Axis, body ...kernel.Stmt) *kernel.For {
 	return &kernel.For{Var: a.Var, Lo: expr.Int(0), Hi: a.Size, Body: body}
 }
 
-// partials and neighbours are those of kernel.Reduce: element e goes to partial
-// (e / neighbours) mod partials.
+// partials and neighbours are the constants of kernel.Reduce: element e goes to partial (e /
+// neighbours) mod partials.
 const partials, neighbours = 32, 4
 
-// starts are what partials start from.
+// starts has the start value of partials.
 var starts = map[expr.Op]float64{expr.Add: 0, expr.Max: math.Inf(-1), expr.Min: math.Inf(1)}
 
-// reduce writes the sum, or the largest or smallest, of each model's values, into a tile of
-// the name.
+// reduce writes a reduction of each model's values into a tile.
 func (b *builder) reduce(s *kernel.Reduce) []kernel.Stmt {
 	value := b.expr(s.Value)
 	tile, own := b.own(s.Name)
@@ -76,11 +74,11 @@ func (b *builder) reduce(s *kernel.Reduce) []kernel.Stmt {
 	first := expr.F(starts[s.Op])
 	out := []kernel.Stmt{
 		tile, b.tile(parts, expr.Int(partials)), b.tile(other),
-		b.assign(row(parts, expr.Int(0)), first), // where there is no value at all
+		b.assign(row(parts, expr.Int(0)), first), // for an empty axis
 		loop(kernel.Axis{Var: p.Name, Size: used}, b.assign(row(parts, p), first)),
 		loop(s.Axis, b.assign(to, expr.New(s.Op, value, to))),
 	}
-	// Partials that nothing goes to stay as they start, and change nothing.
+	// Unused partials would add start values, which change nothing, so they are left out.
 	for half := int64(partials / 2); half > 0; half /= 2 {
 		n := expr.New(expr.Min, expr.Int(half), expr.New(expr.Sub, used, expr.Int(half)))
 		out = append(out, loop(kernel.Axis{Var: p.Name, Size: expr.Simplify(n)},

@@ -1,6 +1,6 @@
-// Package remote runs kernels in another process: generated code cannot be loaded
-// into the compiler, so a program that holds it serves launches over a pipe.
-// Package codegen/cpu/cputest is the serving end, package cli the other.
+// Package remote runs kernels in another process. Generated code cannot be loaded into the
+// compiler, so a program that holds it serves launches over a pipe. Package codegen/cpu/cputest
+// is the serving end, package cli the other.
 package remote
 
 import (
@@ -23,10 +23,10 @@ type launch struct {
 	Kernel  string
 	Scalars kernel.Scalars
 	Buffers []kernel.Buffer
-	Types   []expr.Type // of their elements, which those without elements lose on the way
+	Types   []expr.Type // the buffers' element types, which empty buffers lose in gob
 }
 
-// typesOf are the types of elements, 16 bits being BF16.
+// typesOf returns element types, BF16 for any 16-bit type.
 func typesOf(bufs []kernel.Buffer) []expr.Type {
 	types := make([]expr.Type, len(bufs))
 	for i, b := range bufs {
@@ -40,7 +40,7 @@ func typesOf(bufs []kernel.Buffer) []expr.Type {
 	return types
 }
 
-// restored are buffers as they were sent.
+// restored gives empty buffers their types again.
 func restored(bufs []kernel.Buffer, types []expr.Type) []kernel.Buffer {
 	for i, b := range bufs {
 		if len(b.F)+len(b.I)+len(b.H) == 0 {
@@ -50,7 +50,7 @@ func restored(bufs []kernel.Buffer, types []expr.Type) []kernel.Buffer {
 	return bufs
 }
 
-// An outcome is the reply: the buffers afterwards, or what went wrong.
+// An outcome is the reply: the buffers afterwards, or an error.
 type outcome struct {
 	Buffers []kernel.Buffer
 	Err     string

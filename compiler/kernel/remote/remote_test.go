@@ -12,7 +12,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// serve returns the Runner of a served one, and what ends the server.
+// serve serves run until the test ends, and returns a Runner that calls it.
 func serve(t *testing.T, run Runner) Runner {
 	t.Helper()
 	requests, toServer := io.Pipe()
@@ -32,7 +32,7 @@ func serve(t *testing.T, run Runner) Runner {
 	return Dial(replies, toServer)
 }
 
-// TestRunner wants every bit to arrive and to come back, whoever else is running.
+// TestRunner wants every bit to arrive and to come back, also in concurrent launches.
 func TestRunner(t *testing.T) {
 	run := serve(t, func(name string, s kernel.Scalars, bufs []kernel.Buffer) error {
 		if name != "swap" {
@@ -76,7 +76,7 @@ func TestServerDies(t *testing.T) {
 	}
 }
 
-// TestEmptyBuffers wants buffers without elements to arrive as what they were.
+// TestEmptyBuffers wants buffers without elements to keep their types.
 func TestEmptyBuffers(t *testing.T) {
 	run := serve(t, func(_ string, _ kernel.Scalars, bufs []kernel.Buffer) error {
 		if bufs[0].F == nil || bufs[1].I == nil || bufs[2].H == nil || bufs[2].F != nil {
