@@ -18,7 +18,7 @@ const (
 	keysAtOnce = 128
 	fourKeys   = keysAtOnce / fragmentRows // groups of 16 keys; a lane has four adjacent ones
 
-	columnsAtOnce = 64 // of a warp's rows, in registers during a product
+	columnsAtOnce = 64 // columns of a warp's rows in registers during a product
 
 	halves = 2 // rows of a lane: g and g + 8
 
@@ -39,18 +39,18 @@ func attentionPieces(k *kernel.Kernel, _ kernel.Geometry) string {
 
 func (a *attention) warps() int { return a.scores.MostRows / fragmentRows }
 
-// An attend prints an attention. Lane 4g + t of a warp has keys 16 m + 4t to 16 m + 4t + 3 of
-// rows g and g + 8. Rows of keys and values are permuted within 16, so that these keys are the
-// lane's columns in two adjacent accumulators.
+// An attend prints an attention. Lane 4g + t of a warp has four keys from 16 m + 4t on, of rows g
+// and g + 8. Rows of keys and values are permuted within 16, so that these keys are the lane's
+// columns in two adjacent accumulators.
 type attend struct {
 	*printer
 	*attention
 	width        int               // of a head
 	many         int               // keys at once: keysAtOnce, or half of them
-	from, to     int               // of their groups of 16, computed together
+	from, to     int               // groups of 16 keys, computed together
 	height, size asm.Value         // queries and keys of a cell
 	open         asm.Value         // how many keys the warp's queries may see
-	row          [halves]asm.Value // of the cell, by row of a lane
+	row          [halves]asm.Value // rows of the cell, by row of a lane
 	inside       [halves]asm.Value // row, at most the cell's last
 	key          asm.Value         // first key of a lane
 	even         asm.Value         // whether t is even

@@ -50,7 +50,7 @@ type attendGrad struct {
 	m            *attentionGrad
 	rows, cols   []swizzled      // queries and keys of the arrays' products
 	blocks       asm.Value       // of queries
-	together     int             // of them in shared memory
+	together     int             // blocks together in shared memory
 	most         asm.Value       // keys of a cell
 	half, within asm.Value       // the block, of two, of the warp's queries, and their place in it
 	needed       map[string]bool // values of a row that elements need

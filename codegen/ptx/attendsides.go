@@ -5,7 +5,7 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// follows computes statements [from, to) of those that follow, and the sides before them.
+// follows computes statements [from, to) of follow, and the sides before them.
 func (g *attendGrad) follows(from, to, m int, key asm.Value) {
 	for _, s := range g.m.sides {
 		if from <= s.at && s.at <= to {

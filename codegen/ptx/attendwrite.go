@@ -41,8 +41,8 @@ func (a *attend) write(o accumulators, d *kernel.Dot, out []*kernel.Set, rows [h
 }
 
 // wholeSectors computes the rounded columns of a pair and exchanges them with the lane that has
-// the row's other columns, so that each lane stores 8 elements and both a sector. All lanes take
-// part, so it leaves out values that read memory: their row may not exist.
+// the row's other columns. Then each lane stores 8 elements, and both lanes a sector. All lanes
+// take part, so it leaves out values that read memory: their row may not exist.
 func (a *attend) wholeSectors(d *kernel.Dot, out []*kernel.Set, pair [][]asm.Value, row asm.Value, first int) map[*kernel.Set]func() {
 	f, stores := a.f, map[*kernel.Set]func(){}
 	low := f.Do("setp.lt.s32", a.key, asm.Int(8)) // has columns from 0 on, of each 8

@@ -10,15 +10,15 @@ import (
 )
 
 // An attention is a kernel whose cell multiplies rows of queries by keys, transforms each row of
-// these scores, and multiplies the rounded rows by values. Each warp of a block takes 16 rows,
-// which stay in registers as fragments.
+// scores, and multiplies the rounded rows by values. Each warp of a block takes 16 rows, which
+// stay in registers as fragments.
 type attention struct {
 	scores *kernel.Dot
 	follow []kernel.Stmt // the statements for row rowVar: Let, Set, Reduce, Random
 	leaves []*kernel.Set // numbers of row rowVar that are stored for the gradient
 	rounds *kernel.Set
 	values *kernel.Dot
-	out    []*kernel.Set // of the last product
+	out    []*kernel.Set // assignments of the last product
 	lets   []*kernel.Let
 }
 

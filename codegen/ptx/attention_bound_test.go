@@ -11,9 +11,9 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
 )
 
-// A span holds a number that a kernel computes. Each operation moves its ends, in float64,
-// by what the kernel's may be off: half a unit in the last place, or what sums on tensor
-// cores are (TestMMACounts). Rounding to BF16 keeps the order of numbers, and so of the ends.
+// A span holds a number that a kernel computes. Each operation, in float64, moves its ends by the
+// largest error of the kernel. That is half a unit in the last place, or the error of sums on
+// tensor cores (TestMMACounts). Rounding to BF16 keeps the order of numbers, and so of the ends.
 type span struct{ lo, hi float64 }
 
 func exact(x float64) span { return span{x, x} }
@@ -21,7 +21,7 @@ func exact(x float64) span { return span{x, x} }
 // size is the largest absolute value.
 func (x span) size() float64 { return max(math.Abs(x.lo), math.Abs(x.hi)) }
 
-// off is what is off by so much at most.
+// off returns x widened by an error.
 func (x span) off(by float64) span { return span{x.lo - by, x.hi + by} }
 
 // rounded is x after so many operations in F32.
@@ -95,7 +95,7 @@ type exactly struct {
 	open                 int
 }
 
-// scores are those of the keys that a query sees.
+// scores returns the scores of the keys that a query sees.
 func (x *exactly) scores(i int) []span {
 	var scores []span
 	for j, k := range x.k[:min(len(x.k), i+x.open)] {
@@ -134,9 +134,9 @@ func weighted(weights []span, rows [][]span) []span {
 	return sums
 }
 
-// gradients are those of queries, keys and values.
+// gradients returns the gradients of queries, keys and values.
 func (x *exactly) gradients() (dq, dk, dv [][]span) {
-	weights, ds := make([][]span, len(x.k)), make([][]span, len(x.k)) // by key and query
+	weights, ds := make([][]span, len(x.k)), make([][]span, len(x.k)) // rows by key, columns by query
 	for i := range x.q {
 		w, grads, products := x.scores(i), []span(nil), []span(nil)
 		for j := range w {
@@ -191,8 +191,8 @@ func elementOf(b kernel.Buffer, i int) float64 {
 	return float64(b.F[i])
 }
 
-// within holds rows that a kernel has written, in BF16 or F32, to where they have to lie, and
-// returns how wide that is on average, as a part of the largest value.
+// within checks that rows of a kernel, in BF16 or F32, lie in their spans. It returns the mean
+// width of the spans as a part of the largest value.
 func within(t *testing.T, name string, narrow bool, got, want [][]span) float64 {
 	t.Helper()
 	size, width, n := 0.0, 0.0, 0.0
@@ -211,7 +211,7 @@ func within(t *testing.T, name string, narrow bool, got, want [][]span) float64 
 	return width / n / size
 }
 
-// A bounded is a launch of a kernel of two heads that is held to where its results lie.
+// A bounded is a launch of a kernel of two heads whose results must lie in spans.
 type bounded struct {
 	text       string
 	head       int // its width
@@ -227,7 +227,7 @@ var boundeds = []bounded{
 	{gradingOf(grading, "bound_long", 16), 16, 1, 140, 140, 0, 1, 90},
 }
 
-// want is where the results of a head of an example lie, given the kernel's buffers.
+// want returns the spans of the results of a head in an example, given the kernel's buffers.
 func (c bounded) want(named map[string]kernel.Buffer, b, h int) map[string][][]span {
 	rows := func(name string, n int) [][]span { return rowsOf(named[name], b, n, h, c.head) }
 	x := exactly{q: rows("q", c.t), k: rows("k", c.s), v: rows("v", c.s), open: c.open}
@@ -254,8 +254,8 @@ func (c bounded) want(named map[string]kernel.Buffer, b, h int) map[string][][]s
 	return map[string][][]span{"dq": dq, "dk": dk, "dv": dv, "dq2": dq, "dk2": dk, "dv2": dv}
 }
 
-// TestAttentionBound holds attention and its gradient to float64: each result lies where all
-// that rounds on its way may have left it, in a part of 2^-14 of the largest on average.
+// TestAttentionBound compares attention and its gradient with float64. Each result must lie in
+// the span that rounding allows. The mean width of spans is at most 2^-14 of the largest result.
 func TestAttentionBound(t *testing.T) {
 	for _, c := range boundeds {
 		k := parsed(t, undropped(c.text))

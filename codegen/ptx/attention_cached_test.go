@@ -12,8 +12,8 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 )
 
-// cached is an attention with relative scores whose keys are those of a cache of C rows, P of
-// which are there before its own.
+// cached is an attention with relative scores. Its keys are a cache of C rows, P of them before
+// its own.
 const cached = `kernel cached attention
   in     q        bf16[R * 32]
   in     k        bf16[B * C * 32]
@@ -61,7 +61,7 @@ const cached = `kernel cached attention
 end
 `
 
-// packed is the same whose examples have lengths of their own, without a cache.
+// packed is cached with examples of different lengths, and without a cache.
 var packed = strings.NewReplacer(
 	"kernel cached", "kernel packed", "B * C", "R", "R, C, P", "R, P", "j < C", "j < T", "b * T", "start", "b * C", "start",
 	"  out    y", "  in     example_length i32[B]\n  in     example_start i32[B]\n  out    y",

@@ -65,9 +65,9 @@ func causalOf(head int) string {
 
 const product = "mma.m16n8k16.f32.bf16.bf16.f32"
 
-// TestAttentionCounts holds what a launch asks of memory and tensor cores to what it has
-// to: each factor read and each result written once, no bank that serves two lanes in
-// turn, and products of the tiles of 16 x 16 scores that the mask opens.
+// TestAttentionCounts checks the memory accesses and the products of a launch. It reads each
+// factor and writes each result about once, without bank conflicts. It multiplies only tiles of
+// 16 x 16 scores that the mask opens.
 func TestAttentionCounts(t *testing.T) {
 	const examples, heads = 3, 2
 	for _, c := range full.Some([]struct{ width, length int }{{64, 24}, {64, 64}, {16, 64}, {48, 64}, {80, 64}, {96, 64}, {112, 64}, {128, 64}}, 4) {
@@ -113,9 +113,9 @@ func TestAttentionRegisters(t *testing.T) {
 	twoBeside(t, "testdata/assembled_widest.txt", []*kernel.Kernel{parsed(t, gradingOf(grading, "widest", 128))}, map[string]int{"widest": 64})
 }
 
-// TestAttentionGradCounts does for gradients what TestAttentionCounts does: seven products
-// are computed of the tiles that the mask opens, three with queries and four with keys for
-// rows. The gradient of the result is read twice, once for its products with the result.
+// TestAttentionGradCounts does the same for gradients. A tile that the mask opens takes seven
+// products, three with rows of queries and four with rows of keys. The gradient of the result is
+// read twice, once for its products with the result.
 func TestAttentionGradCounts(t *testing.T) {
 	const examples, heads, width, length = 2, 2, 64, 64
 	k := parsed(t, gradingOf(untabled(undropped(grading)), "counted", width))

@@ -13,8 +13,8 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 )
 
-// relative is what makes of grading the gradient of an attention with relative scores, of
-// distances up to CLIP.
+// relative turns grading into the gradient of an attention with relative scores, of distances up
+// to CLIP.
 var relative = strings.NewReplacer(
 	"in     table f32[2, T, T]", "in     relative f32[B * T * 2 * SPANS]\n  out    drelative f32[B * T * 2 * SPANS]\n  out    drelative2 bf16[B * T * 2 * SPANS]",
 	"op     dq, dk, dv = q, k, v, dout, largest_, norm_, y, _, table for b < B, h < 2, t < T, j < T, d < HEAD", "op     dq, dk, dv, drelative = q, k, v, dout, largest_, norm_, y, relative for b < B, h < 2, t < T, j < T, d < HEAD, n < SPANS",
@@ -46,8 +46,8 @@ func relativeOf(name string, head, clip int) string {
 	return gradingOf(text, name, head)
 }
 
-// TestAttentionRelativeGrad wants tensor cores for gradients of attention with relative scores,
-// whose own gradients are stored by key where there is one, and are 0 else.
+// TestAttentionRelativeGrad wants tensor cores for gradients of attention with relative scores.
+// The gradients of relative scores are stored by key; without a key they are 0.
 func TestAttentionRelativeGrad(t *testing.T) {
 	var ks []*kernel.Kernel
 	for _, c := range []struct {

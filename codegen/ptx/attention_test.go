@@ -164,7 +164,7 @@ const grading = `kernel grading attention_grad
 end
 `
 
-// across is that of one without a mask whose keys are other rows.
+// across is a gradient without a mask, whose keys are other rows.
 const across = `kernel across attention_grad
   in     q    bf16[B * T * WIDTH]
   in     k    bf16[B * S * WIDTH]
@@ -252,8 +252,7 @@ const across = `kernel across attention_grad
 end
 `
 
-// learning is that of one of packed rows, whose table of biases has a gradient: a sum over
-// examples.
+// learning is a gradient of packed rows. Its table of biases has a gradient, a sum over examples.
 const learning = `kernel learning attention_grad
   in     q              bf16[R * WIDTH]
   in     k              bf16[R * WIDTH]

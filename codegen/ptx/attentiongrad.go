@@ -9,12 +9,12 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// An attentionGrad is a kernel whose cell goes through blocks of a head's queries. For each
-// block it computes arrays by query and key: products of queries with keys and of the gradient
-// with values, and the statements that follow by row. The arrays, rounded, give gradients by
+// An attentionGrad is a kernel whose cell goes through blocks of a head's queries. For each block
+// it computes arrays by query and key: products of queries with keys and of the gradient with
+// values. Then it runs the statements that follow by row. The arrays, rounded, give gradients by
 // query; summed over the blocks, they give gradients by key.
 type attentionGrad struct {
-	attention // of the first array; rounds, values and out are not used
+	attention // the first array's; rounds, values and out are not used
 	kernel    *kernel.Kernel
 	block     *kernel.For   // of queries
 	inner     []*kernel.Let // of a block
@@ -22,8 +22,8 @@ type attentionGrad struct {
 	before    []*kernel.Set // the loop over examples: initial values of its sums
 	after     []*kernel.Set
 	sides     []side
-	arrays    []*kernel.Dot         // by query and key
-	rounded   map[string]*expr.Expr // by tile: the element that it rounds
+	arrays    []*kernel.Dot         // products by query and key
+	rounded   map[string]*expr.Expr // the element that each tile rounds
 	byQuery   []gradient
 	byKey     []gradient
 }
@@ -317,7 +317,7 @@ func (g *attentionGrad) factors() (ofQueries, ofKeys []flat.Operand) {
 	return ofQueries, ofKeys
 }
 
-// factorAt returns the index of the factor that equals o; -1 if there is none.
+// factorAt returns the index of the factor that equals o, or -1.
 func factorAt(all []flat.Operand, o flat.Operand) int {
 	return slices.IndexFunc(all, func(x flat.Operand) bool {
 		return x.Slice == o.Slice && expr.Equal(x.Off, o.Off) && expr.Equal(x.RS, o.RS) && expr.Equal(x.CS, o.CS)
@@ -361,8 +361,8 @@ func (g *attentionGrad) unfit(aligned map[string]bool) string {
 	return ""
 }
 
-// queriesOf returns the lets that say which queries a block has. They are ok if nothing else
-// does, and a smaller block changes no element.
+// queriesOf returns the lets that say which queries a block has. They are ok if no other
+// statement uses the block's number, and a smaller block changes no element.
 func (g *attentionGrad) queriesOf() (first, height *kernel.Let, ok bool) {
 	number := g.block.Var
 	if len(g.inner) < 2 || !expr.Depends(g.inner[0].Value, number) || !flat.OwnRows(g.kernel, g.block.Body, g.inner[0], g.inner[1]) ||

@@ -19,8 +19,8 @@ type side struct {
 // stripVar names a place in a strip; no variable of a kernel has this name.
 const stripVar = "strip"
 
-// A strip is a row's own tile, kept as an expression instead of in memory: value is its element
-// at stripVar after the assignments so far. The first assignment comes before follow[at].
+// A strip is a row's own tile, kept as an expression instead of in memory. Its value is the
+// element at stripVar after the assignments so far. The first assignment comes before follow[at].
 type strip struct {
 	size, value *expr.Expr
 	at          int
@@ -128,8 +128,8 @@ func (g *attentionGrad) keep(strips map[string]strip, s *kernel.Set) string {
 	return ""
 }
 
-// shift is the offset from the key that an expression reads to the variable; nil if there is
-// none. No kernel reads beyond a row of an array, so elements beyond the keys do not count.
+// shift returns the offset from the key that an expression reads to the variable, or nil. No
+// kernel reads beyond a row of an array, so elements beyond the keys do not count.
 func (g *attentionGrad) shift(value *expr.Expr, name string) (shift *expr.Expr) {
 	_, place, _ := expr.Affine(g.place(), colVar)
 	width, origin, _ := expr.Affine(place, rowVar)
@@ -148,8 +148,8 @@ func (g *attentionGrad) shift(value *expr.Expr, name string) (shift *expr.Expr) 
 	return shift
 }
 
-// checkSides says why a side does not fit: it adds to something else than an element of its own
-// for each query and key, or reads other elements.
+// checkSides says why a side does not fit. It must add to a separate element for each query and
+// key, and read no other pair's elements.
 func (g *attentionGrad) checkSides(inRegisters, buffers map[string]bool) string {
 	place := g.place()
 	for _, s := range g.sides {

@@ -35,7 +35,7 @@ const (
 	columnSums    = 2           // at most, so that staged terms fit into static shared memory
 	columnsWide   = warpThreads // of a block
 	columnRows    = 8           // that a warp reads at a time
-	columnThreads = 512         // of a multiprocessor: 128 registers are enough for two norms of 8 rows
+	columnThreads = 512         // threads of a multiprocessor: 128 registers are enough for two norms of 8 rows
 )
 
 // notColumns says why a kernel is not one of columns.
@@ -119,7 +119,7 @@ func (c *columns) assigned(s kernel.Stmt) (dst, value column, why string) {
 	return dst, value, ""
 }
 
-// of says whether an expression is an array's element in its column, or the variable.
+// of reports whether an expression is an array's element in its column, or the variable.
 func (c column) of(name string) bool {
 	if c.name == "" {
 		return c.Op == expr.Var && c.Name == name
@@ -127,7 +127,7 @@ func (c column) of(name string) bool {
 	return c.Op == expr.Elem && c.Name == name && len(c.Args) == 1 && expr.Equal(c.Args[0], expr.NewVar(c.name, expr.I32))
 }
 
-// terms finds the term of each sum. Nothing else in a row may read or write the sums.
+// terms finds the term of each sum. Other statements of a row must not access the sums.
 func (c *columns) terms() string {
 	for _, s := range c.rows.Body {
 		switch s := s.(type) {

@@ -37,8 +37,8 @@ const gains = `kernel gains sum
 end
 `
 
-// TestColumns wants columns over blocks where each is a sum of its own in order of rows,
-// and only there; and the interpreter's bits either way.
+// TestColumns wants columns over blocks exactly if each column is a sum in order of rows. It
+// always wants the interpreter's bits.
 func TestColumns(t *testing.T) {
 	var ks []*kernel.Kernel
 	for _, c := range []struct{ name, from, to, why string }{

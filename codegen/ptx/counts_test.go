@@ -15,7 +15,7 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 )
 
-// shipped are the kernels of a spec, as far as such.
+// shipped returns the kernels of a spec that such accepts.
 func shipped(t *testing.T, path string, such func(k *kernel.Kernel) bool) []*kernel.Kernel {
 	t.Helper()
 	specs, err := ptxtest.Shipped(path)
@@ -32,8 +32,7 @@ func shipped(t *testing.T, path string, such func(k *kernel.Kernel) bool) []*ker
 	return ks
 }
 
-// counted is what a launch of a kernel, of aligned buffers, asks of a GPU, and the bytes
-// that its buffers have.
+// counted returns the counts of a launch with aligned buffers, and the bytes of its buffers.
 func counted(t *testing.T, k *kernel.Kernel, s kernel.Scalars) (n *ptxsim.Counts, floor int64) {
 	t.Helper()
 	code, err := ptx.Module([]*kernel.Kernel{k}, ptx.Options{Aligned: always})
@@ -59,8 +58,8 @@ func counted(t *testing.T, k *kernel.Kernel, s kernel.Scalars) (n *ptxsim.Counts
 // asked is the bytes of the sectors that warps ask of global memory.
 func asked(n *ptxsim.Counts) int64 { return 32 * (n.Loads.Sectors + n.Stores.Sectors) }
 
-// TestColumnCounts holds sums over rows of shipped models to reading each row once: every
-// block of columns reads its part, and what there is one of for a row.
+// TestColumnCounts wants sums over rows of shipped models to read each row once. Every block of
+// columns reads its part, and the single values of each row.
 func TestColumnCounts(t *testing.T) {
 	for _, k := range shipped(t, "../../specs/looped8x2.arith", func(k *kernel.Kernel) bool {
 		return ptx.Choose(k, ptx.Options{}).Name == "columns" && k.Op.Size("r") != nil && k.Op.Size("e").I > 1
@@ -72,8 +71,8 @@ func TestColumnCounts(t *testing.T) {
 	}
 }
 
-// TestSegmentCounts holds sums of an arena's segments to one request for 128 elements; only
-// some rows beside the last segment, which is no multiple of four, may have more.
+// TestSegmentCounts wants sums of an arena's segments to need one request for 128 elements. Only
+// some rows next to the last segment, which is no multiple of four, may have more.
 func TestSegmentCounts(t *testing.T) {
 	const segments = 64
 	for _, k := range append(shipped(t, "../../specs/looped8x2.arith", func(k *kernel.Kernel) bool { return k.Op.Kind == "segment_sum" }), squares(t)) {
@@ -92,7 +91,7 @@ func TestRowCounts(t *testing.T) {
 	const rows, width = 8, 1024
 	for _, k := range shipped(t, "../../specs/looped8x2.arith", func(k *kernel.Kernel) bool { return strings.HasPrefix(k.Op.Kind, "layernorm") }) {
 		n, _ := counted(t, k, kernel.Scalars{"B": 2, "T": 4, "R": rows})
-		want := int64(0) // a sector for what there is one of for a row
+		want := int64(0) // a sector for each single value of a row
 		for _, b := range k.Params {
 			switch {
 			case b.Mode == kernel.Scalar:

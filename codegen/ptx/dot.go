@@ -9,13 +9,12 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// A tiling is how a block computes a product: rows x cols outputs at a time, each
-// thread high x wide of them in registers, over depth products at a time from
-// shared memory.
+// A tiling is how a block computes a product: rows x cols outputs at a time, over depth products
+// at a time from shared memory. Each thread has high x wide outputs in registers.
 type tiling struct{ rows, cols, depth, high, wide int }
 
-// tilings are for blocks of productThreads, and tried in order: the first that wastes
-// little on what is known of the output's shape.
+// tilings are for blocks of productThreads, and tried in order: the first that fits the known
+// bounds of the output.
 var tilings = []struct {
 	maxRows, maxCols int // 0: any
 	tiling
@@ -78,7 +77,7 @@ func (t tiling) upTo(depth *expr.Expr) tiling {
 	return t
 }
 
-// stageBytes is the shared memory that the products of a body take in turn.
+// stageBytes returns the shared memory of the largest product of a body.
 func stageBytes(body []kernel.Stmt) int {
 	most := 0
 	for n := range kernel.All(body) {
@@ -89,7 +88,7 @@ func stageBytes(body []kernel.Stmt) int {
 	return most
 }
 
-// makeStage makes the shared memory of products, of two halves that are filled in turn.
+// makeStage makes the shared memory of products: two halves, filled alternately.
 func (p *printer) makeStage(half int) {
 	p.stage = address{asm.Shared.At(stageName, p.f.SharedArray(stageName, 2*half)), expr.F32}
 	p.half, p.turn = half, p.f.Variable(asm.Int(0))
@@ -99,7 +98,7 @@ func (p *printer) makeStage(half int) {
 // inTiles says whether a product is one for the whole block.
 func inTiles(n *kernel.Dot) bool { return len(n.Axes) > 2 && !expr.IsInt(n.Axes[0].Size, 1) }
 
-// tilingOf chooses by the shape of the output, as far as it is known.
+// tilingOf chooses by the known bounds of the output.
 func tilingOf(n *kernel.Dot) tiling {
 	for _, t := range tilings {
 		if fits(n.MostRows, t.maxRows) && fits(n.MostCols, t.maxCols) {
@@ -109,7 +108,7 @@ func tilingOf(n *kernel.Dot) tiling {
 	panic("BUG: no tiling")
 }
 
-// gridTilingOf chooses by how many blocks there will be.
+// gridTilingOf chooses by the number of blocks.
 func gridTilingOf(n *kernel.Dot, g kernel.Geometry) tiling {
 	for _, t := range gridTilings {
 		if tiles(n, g, t.rows, t.cols) >= t.blocks {
@@ -119,7 +118,7 @@ func gridTilingOf(n *kernel.Dot, g kernel.Geometry) tiling {
 	panic("BUG: no tiling")
 }
 
-// tiles is how many tiles of rows x cols the outputs of a product are taken to have, in all
+// tiles estimates the number of tiles of rows x cols in the outputs of a product, in all
 // replicas.
 func tiles(n *kernel.Dot, g kernel.Geometry, rows, cols int) int {
 	of := func(most, size int) int {
@@ -156,8 +155,7 @@ const (
 	colVar = "dot.col"
 )
 
-// outputs gives each thread outputs of its own: for products that are too small
-// for tiles.
+// outputs gives each thread whole outputs, for products that are too small for tiles.
 func (p *printer) outputs(n flat.Product) {
 	p.each([]kernel.Axis{{Var: rowVar, Size: n.M}, {Var: colVar, Size: n.N}}, func() {
 		row, col := p.vars[rowVar], p.vars[colVar]
@@ -177,8 +175,8 @@ func (p *printer) operand(o flat.Operand, i, j asm.Value) address {
 	return p.element(p.slices[o.Slice], p.f.Do("mad.lo.s32", i, rs, p.f.Do("mad.lo.s32", j, cs, off)))
 }
 
-// sideBySide is how many elements of a row are taken at a time: 4 where every row, of
-// so many columns, begins and ends at a multiple of their size, else 1.
+// sideBySide returns how many elements of a row to take at a time. It is 4 if every row of so
+// many columns begins and ends at a multiple of four elements, else 1.
 func (p *printer) sideBySide(o flat.Operand, columns *expr.Expr) int {
 	four := func(e *expr.Expr) bool { return expr.IsMultiple(e, expr.Int(4)) }
 	if p.aligned[o.Slice] && expr.IsInt(o.CS, 1) && four(o.Off) && four(o.RS) && four(columns) {

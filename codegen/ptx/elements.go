@@ -24,11 +24,11 @@ func (p *printer) elements(n *kernel.Set) {
 	})
 }
 
-// vectorMost is how many elements side by side are read or written at a time at most.
+// vectorMost is the most adjacent elements read or written at a time.
 const vectorMost = 4
 
-// neighbours computes an expression for v values of a variable, the first of which is a
-// multiple of v. The elements of arrays that are in registers are given.
+// neighbours computes an expression for v values of a variable from first on, a multiple of v.
+// given has the elements of arrays in registers.
 func (p *printer) neighbours(value *expr.Expr, name string, first asm.Value, v int, given map[string][]asm.Value) []asm.Value {
 	loaded := elementsOf(value, given)
 	p.loadBeside(value, name, first, v, loaded)
@@ -46,8 +46,8 @@ func elementsOf(value *expr.Expr, given map[string][]asm.Value) map[*expr.Expr][
 	return all
 }
 
-// loadBeside loads the other elements of an expression of which v, for as many values of a
-// variable, lie side by side.
+// loadBeside loads the other elements of an expression that are adjacent for v values of a
+// variable.
 func (p *printer) loadBeside(value *expr.Expr, name string, first asm.Value, v int, loaded map[*expr.Expr][]asm.Value) {
 	p.vars[name] = first
 	for _, e := range expr.Elems(value) {
@@ -57,8 +57,8 @@ func (p *printer) loadBeside(value *expr.Expr, name string, first asm.Value, v i
 	}
 }
 
-// across computes an expression for v values of a variable from first on, of which some
-// elements are loaded.
+// across computes an expression for v values of a variable from first on. Some elements are
+// loaded.
 func (p *printer) across(value *expr.Expr, name string, first asm.Value, v int, loaded map[*expr.Expr][]asm.Value) []asm.Value {
 	var vs []asm.Value
 	for i := range v {
@@ -72,8 +72,7 @@ func (p *printer) across(value *expr.Expr, name string, first asm.Value, v int, 
 	return vs
 }
 
-// storeFrom writes elements for values of a variable, the first of which is a multiple
-// of how many there are.
+// storeFrom writes elements for values of a variable from first on, a multiple of their number.
 func (p *printer) storeFrom(dst *expr.Expr, name string, first asm.Value, vs []asm.Value) {
 	n := 1
 	if aligned(dst, name, len(vs), p.aligned) {
@@ -90,8 +89,8 @@ func (p *printer) storeBy(n int, dst *expr.Expr, name string, first asm.Value, v
 	}
 }
 
-// vectorOf is how many neighbouring elements a thread of a workgroup takes at a time: as
-// many as lie at a multiple of their size, 4 at most, unless threads would be idle.
+// vectorOf returns how many adjacent elements a thread of a workgroup takes at a time: 4 or 2 if
+// they are aligned and numerous enough, else 1.
 func vectorOf(n *kernel.Set, threads int, known map[string]bool) int {
 	last := n.Axes[len(n.Axes)-1]
 	for _, v := range []int{vectorMost, 2} {
@@ -106,8 +105,8 @@ func vectorOf(n *kernel.Set, threads int, known map[string]bool) int {
 	return 1
 }
 
-// aligned says whether an element, where a variable is a multiple of v, is the first
-// of v that lie side by side at a multiple of their size.
+// aligned reports whether an element is the first of v adjacent and aligned elements if a
+// variable is a multiple of v.
 func aligned(e *expr.Expr, last string, v int, known map[string]bool) bool {
 	if !known[e.Name] || len(e.Args) == 0 {
 		return false

@@ -5,9 +5,9 @@ import (
 	"github.com/arithlang/mlc/codegen/ptx/asm"
 )
 
-// A feed is how the threads of a block copy a factor's tiles to the stages of shared memory,
-// unit by unit, and how a warp reads them there. The factor's rows go along the output's rows
-// or columns, its columns along k.
+// A feed is how the threads of a block copy units of a factor's tiles to the stages of shared
+// memory. It is also how a warp reads them. The factor's rows go along the output's rows or
+// columns, its columns along k.
 type feed struct {
 	flat.Operand
 	limit  asm.Value // how many rows there are
@@ -17,12 +17,12 @@ type feed struct {
 	warp   factor    // a warp's part of it
 
 	slots     int       // how many units a thread copies
-	step      int       // from slot to slot: rows of the tile
-	row, unit asm.Value // of a thread's first slot in the tile
+	step      int       // rows of the tile between slots
+	row, unit asm.Value // a thread's first slot in the tile
 	to        asm.Address
 
-	at    address     // of the first slot in memory, a pointer
-	sizes []asm.Value // by slot: its bytes, 0 if its row does not exist
+	at    address     // the first slot in memory, a pointer
+	sizes []asm.Value // bytes of each slot, 0 if its row does not exist
 }
 
 // feedOf plans how a factor's tiles go to shared memory: neighbouring threads copy adjacent

@@ -7,21 +7,21 @@ import (
 	"github.com/arithlang/mlc/codegen/ptx/asm"
 )
 
-// Fragments are the matrices that a warp's tensor core multiplies. An accumulator is 16 rows x
-// 8 columns of floats; lane 4g + t has columns 2t and 2t+1 of rows g and g + 8 (4 registers).
-// A lane has words of factors along k: pairs of 16-bit elements, or single 32-bit elements. The
-// PTX manual, 9.7.14.5, says which. ldmatrix or word loads read them from shared memory.
+// Fragments are the matrices that a warp's tensor core multiplies. An accumulator is 16 rows x 8
+// columns of floats. Lane 4g + t has columns 2t and 2t+1 of rows g and g + 8 (4 registers). A
+// lane has words of factors along k: pairs of 16-bit elements, or single 32-bit elements. The PTX
+// manual, 9.7.14.5, says which. ldmatrix or word loads read them from shared memory.
 
 const (
 	unitBytes = 16
 	bankUnits = 8 // units that span all banks
 
-	fragmentRows  = 16 // of an accumulator, and of the left factor
+	fragmentRows  = 16 // rows of an accumulator and of a left factor
 	fragmentCols  = 8
 	fragmentUnits = 2 // along k, of an instruction
 
-	wordBytes    = 4                       // of an element of F32
-	narrowBytes  = 2                       // of an element of BF16
+	wordBytes    = 4                       // an element of F32
+	narrowBytes  = 2                       // an element of BF16
 	unitWide     = unitBytes / narrowBytes // elements of a unit
 	fragmentDeep = fragmentUnits * unitWide
 )
@@ -34,7 +34,7 @@ type format struct {
 
 var (
 	narrowFormat = format{narrowBytes, "m16n8k16.row.col.f32.bf16.bf16.f32"}
-	splitFormat  = format{wordBytes, "m16n8k8.row.col.f32.tf32.tf32.f32"} // of halves of elements
+	splitFormat  = format{wordBytes, "m16n8k8.row.col.f32.tf32.tf32.f32"} // for halves of elements
 )
 
 // unit is how many elements a unit has.
@@ -44,7 +44,7 @@ func (x format) unit() int { return unitBytes / x.bytes }
 func (x format) deep() int { return fragmentUnits * x.unit() }
 
 // A swizzled is a row-major matrix in shared memory with cols columns, in units of 16 bytes. An
-// xor with the row's number permutes the units of a row, so that a unit of eight rows spans all
+// xor with the row's number permutes the units of a row. Then a unit of eight rows spans all
 // banks, and so do eight adjacent units. With twos, two units of four rows span all banks.
 type swizzled struct {
 	asm.Address
@@ -56,8 +56,8 @@ type swizzled struct {
 // rowBytes is the distance between rows.
 func (s swizzled) rowBytes() int { return s.bytes * s.cols }
 
-// units is how many units of a row are permuted with each other: the largest power of 2 up to
-// bankUnits that divides the units of a row.
+// units returns how many units of a row are permuted with each other. It is the largest power of
+// 2 up to bankUnits that divides the units of a row.
 func (s swizzled) units() int {
 	n := s.cols / s.unit()
 	return min(n&-n, bankUnits)
@@ -113,7 +113,7 @@ func (p *printer) laneOf(x factor) (row, unit asm.Value) {
 	switch {
 	case x.twos:
 		row = p.low(p.lane, 4)
-	case x.left != x.alongK: // the second matrix of four lies beside the first
+	case x.left != x.alongK: // the second matrix of four lies to the right of the first
 		row, unit = f.Do("mad.lo.s32", unit, asm.Int(8), p.low(p.lane, 8)), p.low(f.Do("shr.u32", p.lane, asm.Int(3)), 2)
 	}
 	return row, unit
@@ -129,9 +129,9 @@ func (p *printer) moved(x factor, by asm.Value) factor {
 	return x
 }
 
-// fragment loads 16 rows of a left factor, or 16 columns of a right one, for one instruction,
-// from outer and k of the warp's part on. It returns the 4 registers of a left fragment, or 2
-// registers of each of two right fragments.
+// fragment loads 16 rows of a left factor, or 16 columns of a right one, for one instruction.
+// They begin at outer and k of the warp's part. It returns the 4 registers of a left fragment, or
+// 2 registers of each of two right fragments.
 func (p *printer) fragment(x factor, outer, k int) []asm.Value {
 	switch {
 	case x.twos:
@@ -152,8 +152,8 @@ func (x factor) at(row, col int) asm.Address {
 }
 
 // words loads a fragment of words whose k goes down the rows: two by two matrices of 4 rows x 8
-// columns. In a left fragment the matrix beside the first is the second; in a right one the
-// matrix below it is.
+// columns. In a left fragment the second matrix lies to the right of the first, in a right one
+// below it.
 func (p *printer) words(x factor, outer, k int) []asm.Value {
 	var all []asm.Value
 	for i := range 4 {
@@ -217,7 +217,7 @@ func (p *printer) leftOf(first, second []asm.Value) []asm.Value {
 }
 
 // fours exchanges an accumulator between adjacent lanes, so that each lane has 4 columns of one
-// row, from 4 (t / 2) on: of row g if t is even, else of row g + 8. Even says whether t is even.
+// row, from 4 (t / 2) on. The row is g if t is even, else g + 8. Even says whether t is even.
 func (p *printer) fours(c []asm.Value, even asm.Value) []asm.Value {
 	f := p.f
 	pick := func(a, b asm.Value) asm.Value { return f.Do("selp.f32", a, b, even) }

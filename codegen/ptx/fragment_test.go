@@ -11,8 +11,9 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 )
 
-// TestFragments multiplies matrices of small integers, which no sum rounds, from tiles
-// of each width and direction: left x right, and of BF16 what that gives, rounded, x right.
+// TestFragments multiplies matrices of small integers, which no sum rounds, from tiles of each
+// width and direction. It wants left x right. For BF16 it multiplies the rounded result by right
+// again.
 func TestFragments(t *testing.T) {
 	const rows, cols, depth = 32, 32, 32
 	for way := range 24 {

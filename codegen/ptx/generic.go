@@ -9,7 +9,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// build makes the instructions of a kernel, as many as it likes: passes follow.
+// build makes the instructions of a kernel. Passes shorten them later.
 func build(k *kernel.Kernel, m *asm.Module, o Options) (*printer, error) {
 	p := newPrinter(k, m, o)
 	if g, ok := k.Gemm(); ok {
@@ -32,7 +32,7 @@ const (
 // A workgroup is the threads that work on one cell together.
 type workgroup struct {
 	threads int
-	id      asm.Value // of a thread in its workgroup
+	id      asm.Value // a thread's number in its workgroup
 	whole   bool      // the workgroup is the block
 }
 
@@ -59,7 +59,7 @@ type printer struct {
 	aligned  map[string]bool    // slices that begin at a multiple of 16 bytes
 	waits    waits
 	stage    address   // shared memory of products
-	half     int       // of it, in bytes
+	half     int       // half of stage, in bytes
 	turn     asm.Value // 0 or half: where the next products go
 }
 
@@ -140,7 +140,7 @@ func (p *printer) workgroups(whole bool, threads int) {
 // cellVar is the name, which no variable of a kernel has, of the loop over cells.
 const cellVar = "cell"
 
-// overCells gives the cells to workgroups in turn: a workgroup's first cell is its number.
+// overCells gives the cells to workgroups round-robin: a workgroup's first cell is its number.
 func (p *printer) overCells(c cells) {
 	f := p.f
 	p.entry.Blocks = c.count
@@ -177,7 +177,7 @@ func (p *printer) count(from, limit, step asm.Value, body func(i asm.Value)) {
 	})
 }
 
-// wait lets the threads of the workgroup see what the others have written.
+// wait makes writes visible to all threads of the workgroup.
 func (p *printer) wait() {
 	if p.group.whole {
 		p.f.Barrier()

@@ -117,9 +117,9 @@ func mmaPieces(k *kernel.Kernel, g kernel.Geometry) string {
 type mma struct {
 	share
 	format
-	stages, pitch int // of shared memory, and from one to the next in bytes
+	stages, pitch int // stages of shared memory, and the bytes between them
 	sizeK         asm.Value
-	row, col      asm.Value // of a thread's first output within the tile
+	row, col      asm.Value // a thread's first output within the tile
 	even          asm.Value // whether it has row g of a fragment, else row g + 8
 	a, b          *feed
 	read, write   asm.Value // which stage is next, in bytes

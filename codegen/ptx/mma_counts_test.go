@@ -65,7 +65,7 @@ func (m multiplied) bytes() int {
 	return 2
 }
 
-// kernel is the kernel, of sums that go on from what is there.
+// kernel returns the kernel, which adds to its output.
 func (m multiplied) kernel(t *testing.T) *kernel.Kernel {
 	sizes := map[string]string{"rows": fmt.Sprint(m.rows), "cols": fmt.Sprint(m.cols), "products": fmt.Sprint(m.products)}
 	sizes[m.open] = "B"
@@ -141,8 +141,7 @@ func (m multiplied) drawn() []kernel.Buffer {
 
 func padded(n, by int) int { return (n + by - 1) / by * by }
 
-// TestMMACounts launches products once each, and holds what they ask of a GPU, and their
-// sums, to what they should be.
+// TestMMACounts launches products once each, and checks their counts and sums.
 func TestMMACounts(t *testing.T) {
 	for i, m := range full.Some(inFormats(), 3) {
 		t.Run(m.name, func(t *testing.T) {
@@ -155,9 +154,9 @@ func TestMMACounts(t *testing.T) {
 	}
 }
 
-// checkCounts holds counts to what is needed: no access to shared memory waits for another,
-// sums take no more instructions than padded tiles have, each tile reads its rows and columns
-// once, and what is in memory is read and written once.
+// checkCounts wants minimal counts. Accesses to shared memory have no conflicts, and sums take
+// only the instructions of padded tiles. Each tile reads its rows and columns once. Sums are read
+// and written once. Caches transfer at most the buffers' bytes.
 func (m multiplied) checkCounts(t *testing.T, k *kernel.Kernel, c *ptxsim.Counts) {
 	if n := c.Shared().Conflicts; n != 0 {
 		t.Errorf("%d of %d wavefronts of shared memory are conflicts", n, c.Shared().Wavefronts)
@@ -227,8 +226,8 @@ func floats(b kernel.Buffer) []float64 {
 	return all
 }
 
-// steps is how many steps a tensor core takes for products: each adds 8 of BF16, before sm_90
-// at least, and of halves half as many as of BF16, in three turns.
+// steps returns an upper bound of the steps of a tensor core. A step adds at least 8 products of
+// BF16. Of halves it adds 4, or 8 from sm_90 on, three times.
 func (m multiplied) steps(arch int) float64 {
 	if !m.split {
 		return float64(m.products) / 8
@@ -240,10 +239,10 @@ func (m multiplied) steps(arch int) float64 {
 	return float64(3*m.products) / float64(of)
 }
 
-// checkSums holds sums to float64: of the sum of sizes, 2^-23 for each step of a tensor core,
-// and twice that, and a unit in the last place. Halves lose 4 * 2^-23 of each product: of
-// either factor 2^-23, and the product of low ones, each of which is 2^-11 of its factor at
-// most. Without the low halves of one factor some sum has to be beyond that.
+// checkSums compares sums with float64. The bound is a unit in the last place, and 2^-23 of the
+// sum of sizes for each step of a tensor core and two more. Halves lose 4 * 2^-23 of each
+// product: 2^-23 of either factor, and the product of the low halves, each at most 2^-11 of its
+// factor. Without the low halves of one factor some sum must exceed the bound.
 func (m multiplied) checkSums(t *testing.T, arch int, start []float32, bufs []kernel.Buffer) {
 	x, w := floats(bufs[0]), floats(bufs[1])
 	high := slices.Clone(x)
@@ -278,8 +277,8 @@ func (m multiplied) checkSums(t *testing.T, arch int, start []float32, bufs []ke
 	}
 }
 
-// TestMMARegisters wants no spills, and as many blocks beside each other as the tables
-// say, from NVIDIA's assembler.
+// TestMMARegisters wants no spills from NVIDIA's assembler, and registers for two concurrent
+// blocks.
 func TestMMARegisters(t *testing.T) {
 	var ks []*kernel.Kernel
 	for _, text := range []string{narrow, splitOf(narrow)} {
@@ -294,9 +293,8 @@ func TestMMARegisters(t *testing.T) {
 	twoBeside(t, "testdata/assembled_mma.txt", ks, nil)
 }
 
-// twoBeside has kernels with blocks of four warps assembled, where their PTX is not on a
-// committed list, and wants room for two blocks, with so many bytes of a thread spilled at
-// most.
+// twoBeside assembles kernels with blocks of four warps if their PTX is not on a committed list.
+// It wants room for two blocks, and limits the spilled bytes of a thread.
 func twoBeside(t *testing.T, path string, ks []*kernel.Kernel, spilled map[string]int) {
 	t.Helper()
 	list := ptxtest.ReadAssembled(t, path, irtest.Updating())

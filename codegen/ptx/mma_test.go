@@ -12,8 +12,8 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 )
 
-// narrow is a product of 16-bit factors, and what is computed of each output: a bias, a
-// residual that is dropped from, and outputs of both types.
+// narrow is a product of 16-bit factors with an epilogue: a bias, dropout, a residual, and
+// outputs of both types.
 const narrow = `kernel narrow matmul
   in     x    bf16[B * T, 104]
   in     w    bf16[104, 72]

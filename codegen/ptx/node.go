@@ -43,8 +43,8 @@ func (p *printer) node(n kernel.Stmt) {
 	}
 }
 
-// loop runs a loop in every thread of the workgroup, or distributes its iterations to the warps of
-// the block, each of which is then a workgroup.
+// loop runs a loop in every thread of the workgroup. An independent loop distributes its
+// iterations to the warps of the block, and each warp is then a workgroup.
 func (p *printer) loop(n *kernel.For) {
 	from, limit, step := p.value(n.Lo), p.value(n.Hi), 1
 	if p.group.whole && n.Independent {
@@ -79,7 +79,7 @@ func (p *printer) assign(n *kernel.Set) {
 	}
 }
 
-// store writes neighbouring elements, as many as there are values.
+// store writes adjacent elements, one for each value.
 func (p *printer) store(dst *expr.Expr, vs ...asm.Value) {
 	p.f.Store(p.at(p.own(dst), known{}).Address, vs...)
 }
@@ -88,7 +88,7 @@ func (p *printer) store(dst *expr.Expr, vs ...asm.Value) {
 func (p *printer) first(do func()) { p.f.If(p.f.Do("setp.eq.s32", p.group.id, asm.Int(0)), do) }
 
 // each distributes all values of the axes, the last fastest, to the threads of the workgroup
-// in turn, and does something for each.
+// round-robin, and calls do for each.
 func (p *printer) each(axes []kernel.Axis, do func()) {
 	p.share(kernel.Elements(kernel.Sizes(axes)), p.group.id, p.group.threads, func(i asm.Value) {
 		p.set(axes, i)
@@ -107,8 +107,8 @@ func (p *printer) set(axes []kernel.Axis, i asm.Value) {
 	}
 }
 
-// maxUnrolled is the number of iterations up to which a loop is written out, so that what
-// statements read of a row of 1024 elements is loaded once for a warp and stays in registers.
+// maxUnrolled is the most iterations of an unrolled loop. A warp then loads a row of 1024
+// elements once and keeps it in registers.
 const maxUnrolled = 8
 
 // share runs iteration for i = first, first+step, … below total, where first is below step.

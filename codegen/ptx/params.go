@@ -10,7 +10,7 @@ import (
 	"github.com/arithlang/mlc/runtime/abi"
 )
 
-// randomScalars are those that random words depend on.
+// randomScalars are the scalars that random words depend on.
 var randomScalars = []string{"seed0", "seed1", "step", "layer"}
 
 // parameters declares the parameters and loads them, in the order that abi.Signature
@@ -45,8 +45,8 @@ func (p *printer) parameters(r *kernel.Kernel) {
 	}
 }
 
-// buffers declares the buffers and finds where those of the block's replica are, and its
-// shape, if the entry takes shapes.
+// buffers declares the buffers and finds their addresses for the block's replica. It returns the
+// replica's shape if the entry takes shapes.
 func (p *printer) buffers() (shape asm.Address) {
 	f := p.f
 	of := func(b kernel.Param) (base, step asm.Value) {
@@ -78,7 +78,7 @@ func (p *printer) buffers() (shape asm.Address) {
 	return shape
 }
 
-// ofSet declares sets of buffers and loads one buffer after the other from the block's set.
+// ofSet declares sets of buffers and loads the buffers of the block's set in order.
 func (p *printer) ofSet() func(kernel.Param) (base, step asm.Value) {
 	bytes := 0
 	for _, b := range p.k.Params {
@@ -95,7 +95,7 @@ func (p *printer) ofSet() func(kernel.Param) (base, step asm.Value) {
 	}
 }
 
-// scalars lists the scalars of a kernel, and those that its random words need.
+// scalars lists the scalars of a kernel, including the scalars of its random words.
 func (p *printer) scalars(r *kernel.Kernel) []string {
 	var names []string
 	for _, s := range p.k.Params {
@@ -117,14 +117,13 @@ func isRandom(n kernel.Stmt) bool {
 }
 
 const (
-	// staticLimit is how much static shared memory tiles may take beside what a
-	// product needs: four blocks then fit on a multiprocessor.
+	// staticLimit is how much static shared memory tiles may take in addition to a product's:
+	// four blocks then fit on a multiprocessor.
 	staticLimit = 24 << 10
 	tileAlign   = abi.TileAlign
 )
 
-// A tile is where a tile of the kernel will be: so many bytes, for the whole block
-// or for each warp.
+// A tile is the place of a kernel's tile, one for the whole block or one for each warp.
 type tile struct {
 	name    string
 	typ     expr.Type
@@ -132,8 +131,8 @@ type tile struct {
 	size    *expr.Expr // in bytes, a multiple of tileAlign
 }
 
-// place finds scratch for the tiles: static shared memory while there is some and
-// the size is known, otherwise the scratch that the launch gives.
+// place puts tiles of known size into static shared memory up to staticLimit, and the others into
+// the launch's scratch.
 func (p *printer) place(tiles, body []kernel.Stmt) {
 	own := ownTiles(body)
 	var late []tile
@@ -171,7 +170,7 @@ func ownTiles(body []kernel.Stmt) map[string]bool {
 	return own
 }
 
-// bytes is what a tile takes of a block's memory.
+// bytes returns the size of a tile in a block's memory.
 func (p *printer) bytes(t tile) *expr.Expr {
 	if !t.perWarp {
 		return t.size
@@ -179,8 +178,8 @@ func (p *printer) bytes(t tile) *expr.Expr {
 	return expr.Simplify(expr.New(expr.Mul, t.size, expr.Int(int64(p.warps))))
 }
 
-// scratch places tiles in the scratch that the launch gives: in dynamic shared memory or
-// in global memory, which generic addresses do not tell apart.
+// scratch places tiles in the launch's scratch, dynamic shared memory or global memory. Generic
+// addresses serve both.
 func (p *printer) scratch(tiles []tile) {
 	f := p.f
 	scratch, bytes := f.Param("u64", "scratch"), f.Param("u64", "scratch$bytes")

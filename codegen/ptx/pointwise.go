@@ -8,11 +8,11 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// A pointwise is a kernel whose statements set the same range of elements, and read arrays that
-// they write only at the present element, as in an optimizer's update of parameters and moments.
+// A pointwise is a kernel whose statements set the same range of elements, as in an optimizer's
+// update of parameters and moments. They read arrays that they write only at the present element.
 // A thread takes four elements through all statements in registers.
 type pointwise struct {
-	size    *expr.Expr // of the range, in a cell
+	size    *expr.Expr // size of the range in a cell
 	sets    []*kernel.Set
 	buffers map[string]bool
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// moments is an update of a range in cells: what was read of a buffer is used after that is
-// written.
+// moments updates a range in cells. It uses a value of a buffer after overwriting it.
 const moments = `kernel moments map
   in     x  f32[N]
   inout  m  f32[N]

@@ -14,7 +14,7 @@ type product struct {
 	ahead bool // reads the next products while it multiplies
 
 	sizeK    asm.Value
-	row, col asm.Value // of a thread's first output within the tile
+	row, col asm.Value // a thread's first output within the tile
 	a, b     *staged
 }
 
@@ -28,12 +28,12 @@ type staged struct {
 	alongK bool        // adjacent values in the operand belong to a row
 	vector int         // adjacent values that a thread brings at a time
 	slots  int         // how many vectors a thread brings
-	step   int         // from slot to slot: rows where values lie along k, else columns
+	step   int         // distance between slots: rows if alongK, else columns
 	made   *kernel.Set // computes the operand by row and k; nil if it is in memory
 	mine   asm.Value   // whether a thread brings anything
-	row, k asm.Value   // of a thread's first slot
-	to     address     // of the first slot in shared memory
-	from   address     // of the first value that a thread multiplies
+	row, k asm.Value   // a thread's first slot
+	to     address     // the first slot in shared memory
+	from   address     // the first value that a thread multiplies
 }
 
 func newProduct(p *printer, n flat.Product, t tiling, ahead bool) *product {
@@ -95,8 +95,8 @@ func (q *product) along(size asm.Value, n int, once bool, tile func(at asm.Value
 	q.count(asm.Int(0), q.once(size), asm.Int(n), tile)
 }
 
-// once is a size of at least 1: an empty product also runs its barriers, on which its
-// neighbours rely.
+// once is a size of at least 1: an empty product also runs its barriers, which its neighbours
+// need.
 func (q *product) once(size asm.Value) asm.Value { return q.f.Do("max.s32", size, asm.Int(1)) }
 
 // ceilDiv is a size in units of n, rounded up.
@@ -167,9 +167,9 @@ func (q *product) left(k0 asm.Value) asm.Value {
 type source struct {
 	*staged
 	first  asm.Value     // row of the first slot
-	at     address       // of the first slot, a pointer
-	inside []asm.Value   // by slot: its rows exist, and this thread brings it
-	values [][]asm.Value // by slot: the next values
+	at     address       // the first slot, a pointer
+	inside []asm.Value   // whether a slot's rows exist and this thread brings it
+	values [][]asm.Value // the next values of each slot
 }
 
 // sourceOf finds the values that a thread brings for a tile from a row on.

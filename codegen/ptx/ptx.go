@@ -41,9 +41,9 @@ import (
 // Options say how a module is printed.
 type Options struct {
 	Header string // the first line, as a comment
-	// Aligned says whether a buffer is at a multiple of 16 bytes, in each of its
-	// replicas, in every launch of a kernel; nil: none is. Aligned buffers are read and
-	// written four elements at a time.
+	// Aligned reports whether a buffer is at a multiple of 16 bytes in every launch of a kernel,
+	// in each replica. If it is nil, no buffer is. Aligned buffers are read and written four
+	// elements at a time.
 	Aligned func(k *kernel.Kernel, buffer int) bool
 	// Sets is how many sets of buffers a launch of a kernel has at most; nil: 1.
 	Sets func(k *kernel.Kernel) int
@@ -76,7 +76,7 @@ func (o Options) aligned(k *kernel.Kernel) map[string]bool {
 
 // Output is the code of a program for the GPU.
 type Output struct {
-	Text    []byte // of one module, for sm_80 and later
+	Text    []byte // one module, for sm_80 and later
 	Kernels []Entry
 }
 
@@ -92,12 +92,12 @@ type Entry struct {
 	Blocks  *expr.Expr   // worth launching, over the launch's scalars
 	Scratch *expr.Expr   // bytes that the tiles of a block need; nil if it takes no scratch
 	Static  int          // bytes of static shared memory
-	Aligned []bool       // by buffer: it must be at a multiple of 16 bytes
-	Sets    int          // of buffers, at most
+	Aligned []bool       // whether each buffer must be at a multiple of 16 bytes
+	Sets    int          // most sets of buffers
 	Tensor  bool         // adds products of 16-bit or split factors as tensor cores do (kernel.TensorCore)
 	Fours   bool         // adds products over keys in fours
 	Row     string       // its schedule
-	Gemm    *kernel.Gemm // what a library can compute instead; nil: nothing
+	Gemm    *kernel.Gemm // the product that a library can compute instead; or nil
 }
 
 // Schedules lists the schedules of the kernels, each once, in the order of the table.
@@ -111,7 +111,7 @@ func (o Output) Schedules() string {
 	return strings.Join(rows, ", ")
 }
 
-// Signature is what the entry takes besides its buffers.
+// Signature returns the parameters of the entry besides its buffers.
 func (e *Entry) Signature() abi.Signature {
 	s, err := abi.Sign(e.Scalars, e.Shapes, e.Step, e.Scratch != nil)
 	if err != nil {

@@ -18,14 +18,14 @@ var (
 	philoxKeySteps    = [2]int64{0x9e3779b9, 0xbb67ae85}
 )
 
-// random fills a tile with random words: a thread computes the four words of a
-// counter, and writes those that are the tile's.
+// random fills a tile with random words. A thread computes the four words of a counter, and
+// writes the words within the tile.
 func (p *printer) random(n *kernel.Random) {
 	f := p.f
 	four := expr.Int(philoxWords)
 	counters := func(words *expr.Expr) *expr.Expr { return expr.New(expr.Div, words, four) }
 	count := counters(expr.New(expr.Add, n.Size, expr.Int(philoxWords-1)))
-	even := expr.IsMultiple(n.Base, four) // then words beyond the end lie in what rounds the tile up
+	even := expr.IsMultiple(n.Base, four) // then words beyond the end lie in the tile's padding
 	if !even {
 		last := expr.New(expr.Sub, expr.New(expr.Add, n.Base, n.Size), expr.Int(1))
 		count = expr.New(expr.Add, expr.New(expr.Sub, counters(last), counters(n.Base)), expr.Int(1))

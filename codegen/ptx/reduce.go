@@ -94,7 +94,7 @@ func (p *printer) inFours(value *expr.Expr, name string) bool {
 	return slices.ContainsFunc(expr.Elems(value), func(e *expr.Expr) bool { return aligned(e, name, kernel.Neighbours, p.aligned) })
 }
 
-// most is a constant upper bound of a size; nil if none is known.
+// most returns a constant upper bound of a size, or nil.
 func most(size *expr.Expr) *expr.Expr {
 	if size.IsConst() {
 		return size

@@ -11,12 +11,12 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// A scatter is a product whose left factor is 1 where a condition holds and 0 elsewhere, as
-// gradients go to the rows of a table that were read. A warp has columns of a row of the
-// output. It tests 32 rows of the right factor at a time, and adds the rows for its own row in
-// ascending order. Other rows add 0, which changes only a sum of -0: a warp that begins with -0
-// takes all rows. A row that is not finite makes the whole table NaN by definition, and here
-// only its own row: the norm of the gradients is not finite either way.
+// A scatter is a product whose left factor is 1 where a condition holds and 0 elsewhere. The
+// gradient of a gathered table is one. A warp has columns of a row of the output. It tests 32
+// rows of the right factor at a time, and adds the rows for its own row in ascending order. Other
+// rows add 0, which changes only a sum of -0: a warp that begins with -0 takes all rows. A row
+// that is not finite makes the whole table NaN by definition, but here only its own row. The norm
+// of the gradients is not finite either way.
 type scatter struct {
 	flat.Product
 	one   *kernel.Set // the left factor
@@ -118,8 +118,8 @@ func (p *printer) anyNegativeZero(acc [][]asm.Value) asm.Value {
 	return f.Do("setp.ne.s32", f.Ballot(any), asm.Int(0))
 }
 
-// addRows adds the rows of the lowest bits that are left, times 1 where ones have a bit and else 0,
-// and takes these away. Where there are fewer, it adds -0, which changes no sum.
+// addRows adds the rows of the lowest bits that are left, times 1 where ones have a bit and else
+// 0, and takes these away. For missing rows it adds -0, which changes no sum.
 func (p *printer) addRows(s *scatter, base, left, ones asm.Value, at []asm.Value, acc [][]asm.Value) {
 	f := p.f
 	var there, factors []asm.Value

@@ -8,7 +8,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// read is the gradient of a table of which rows were read.
+// read is the gradient of a table whose rows were gathered.
 const read = `kernel read scatter
   in     ids    i32[B * T]
   in     dy     f32[B * T, 64]

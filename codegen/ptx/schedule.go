@@ -76,7 +76,7 @@ func choose(k *kernel.Kernel, o Options) (schedule, Choice) {
 // cells are the units of work that are distributed to workgroups.
 type cells struct {
 	count *expr.Expr
-	body  func(cell asm.Value) // what a workgroup does for one
+	body  func(cell asm.Value) // runs one cell in a workgroup
 }
 
 // gridThreads are fewer where nothing is worth a whole block.

@@ -12,8 +12,7 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 )
 
-// gated is a product of all rows, and what is computed of each output: a residual that
-// is dropped from, and a gate.
+// gated is a product of all rows with an epilogue: a bias, dropout, a residual, and a gate.
 const gated = `kernel gated matmul
   in     x    f32[B * T, 12]
   in     w    f32[12, 72]

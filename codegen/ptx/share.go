@@ -18,15 +18,14 @@ type share struct {
 
 	rows, cols int // of a tile
 	high, wide int
-	down       int // from a row to the next
-	apart      int // from four columns to the next
+	down       int // distance between rows
+	apart      int // distance between fours of columns
 }
 
 // across is how far column j is from the first one.
 func (s *share) across(j int) int { return j/vectorMost*s.apart + j%vectorMost }
 
-// whole says whether a size is sure to be a multiple of what is taken at a time, so
-// that nothing is ever beyond it.
+// whole reports whether a size is surely a multiple of n, so that no step of n goes beyond it.
 func whole(size asm.Value, n int) bool {
 	k, known := size.Const()
 	return known && k%int64(n) == 0
@@ -130,8 +129,8 @@ func (s *share) inTurn(t tiled, acc [][]asm.Value, row, col asm.Value) {
 	})
 }
 
-// loadsAhead is how many registers take elements that are read before others are written:
-// a load is not moved across a store, and each alone would be waited for.
+// loadsAhead is how many registers take elements that are read before others are written. Loads
+// are not moved across stores, and each load alone would be waited for.
 const loadsAhead = 32
 
 // after computes what comes after outputs of a row, segments of n side by side from a

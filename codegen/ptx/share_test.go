@@ -9,8 +9,8 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// TestFollow has whole tiles of columns, of which a thread reads ahead what comes after the
-// product, and so much after it that it is a loop: on tensor cores and without.
+// TestFollow has whole tiles of columns, with tensor cores and without. A thread reads ahead the
+// elements after the product, or the epilogue is so long that it is a loop.
 func TestFollow(t *testing.T) {
 	wide := strings.NewReplacer("72", "512", "104", "40")
 	long := strings.NewReplacer("+ h\n  with   y", "+ erf(exp(h))\n  with   y", "res[r, e]) + h[e]", "res[r, e]) + erf(exp(h[e]))")
@@ -19,7 +19,7 @@ func TestFollow(t *testing.T) {
 	var ks []*kernel.Kernel
 	for _, c := range []struct {
 		name, schedule, text string
-		stores, ahead        int // of all; loads of fours before the first, those of the factors included
+		stores, ahead        int // all stores; loads of fours before the first store, including the factors' loads
 	}{
 		{"ahead", "mma", wide.Replace(short.Replace(narrow)), 2 * 16, 3 * 3},
 		{"long", "mma", long.Replace(wide.Replace(narrow)), 2 * 4, 3 * 3},

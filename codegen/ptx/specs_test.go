@@ -31,9 +31,8 @@ func either(t *testing.T, ks []*kernel.Kernel) {
 	})
 }
 
-// TestShippedKernels holds the kernels of shipped specs to the interpreter: by
-// default those of the small spec, which have all the forms of the others, and
-// with -all every one that differs from them.
+// TestShippedKernels compares the kernels of shipped specs with the interpreter. Without -all it
+// takes the small spec, which has all forms of kernels, with -all every distinct kernel.
 func TestShippedKernels(t *testing.T) {
 	path := "../../specs/tiny.arith"
 	if *all {
@@ -48,7 +47,7 @@ func TestShippedKernels(t *testing.T) {
 	}
 }
 
-// TestRandomKernels does the same with kernels that no spec asks for.
+// TestRandom does the same with kernels that no spec asks for.
 func TestRandom(t *testing.T) {
 	n := uint64(10)
 	if *all {

@@ -17,7 +17,8 @@ import (
 )
 
 // TestSplitProducts wants the bits of the definition from products of halves without tensor
-// cores: in tiles of a whole output, in those of a cell, and one output after the other.
+// cores. Products go in tiles of a whole output, in tiles of a cell, and one output after the
+// other.
 func TestSplitProducts(t *testing.T) {
 	texts := []string{
 		strings.ReplaceAll(strings.Replace(gated, "w[k, j]", "w[k, j]; split", 1), "12", "13"),
@@ -63,7 +64,7 @@ end
 	}
 }
 
-// TestSplitTies multiplies numbers half of which lie half-way between two TF32.
+// TestSplitTies multiplies numbers. Half of them lie half-way between two TF32 numbers.
 func TestSplitTies(t *testing.T) {
 	const rows = 1000
 	k := parsed(t, `kernel ties matmul

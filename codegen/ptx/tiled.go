@@ -16,7 +16,7 @@ import (
 type tiled struct {
 	*kernel.Dot
 	left *kernel.Set           // makes the left factor; nil if that is a buffer
-	rows *kernel.For           // nil if there is none
+	rows *kernel.For           // may be nil
 	made map[string]*expr.Expr // where arrays are written, by row and column
 }
 
@@ -90,9 +90,8 @@ func arrays(k *kernel.Kernel) map[string]bool {
 	return names
 }
 
-// elementwise says why the loop over rows is not one that each output can go through
-// alone: each array that is written has one element for it, and others are
-// only read.
+// elementwise says why the loop over rows is not elementwise. Each array that is written must
+// have one element for each output, and other arrays are only read.
 func (t *tiled) elementwise(buffers map[string]bool) string {
 	l, rows, columns := t.rows, t.Axes[0], t.Axes[1]
 	if !l.Independent || !expr.IsInt(l.Lo, 0) || !expr.Equal(l.Hi, rows.Size) {

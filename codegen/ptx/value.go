@@ -5,8 +5,8 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// own is the one node for an expression and those equal to it, with functions
-// expanded to operations that round the same everywhere.
+// own returns the one node for all equal expressions. It expands functions to operations that
+// round the same everywhere.
 func (p *printer) own(e *expr.Expr) *expr.Expr {
 	return p.in.Intern(expr.ExpandBut(e, func(e *expr.Expr) bool {
 		_, ok := simple[key{e.Op, e.Args[0].Type}]
@@ -14,7 +14,7 @@ func (p *printer) own(e *expr.Expr) *expr.Expr {
 	}))
 }
 
-// known are the values of parts of an expression, which it may have often.
+// known has the values of parts of an expression, which may occur in it several times.
 type known map[*expr.Expr]asm.Value
 
 // value computes an expression.
@@ -73,7 +73,7 @@ func (p *printer) compute(e *expr.Expr, so known) asm.Value {
 	return p.composed(e, t, args)
 }
 
-// amount is the amount of a shift, of which 5 bits count.
+// amount returns the low 5 bits of a shift's amount.
 func (p *printer) amount(e *expr.Expr, v asm.Value) asm.Value {
 	if e.IsConst() {
 		return asm.Int(e.I & 31)
@@ -115,7 +115,7 @@ var simple = map[key]string{
 	{expr.AsBF16, expr.U32}: "cvt.u16.u32", {expr.AsF16, expr.U32}: "cvt.u16.u32",
 }
 
-// composed computes an operation that takes more than one instruction, or none.
+// composed computes an operation that takes several instructions, or none.
 func (p *printer) composed(e *expr.Expr, t expr.Type, args []asm.Value) asm.Value {
 	f := p.f
 	switch e.Op {
@@ -137,7 +137,7 @@ func (p *printer) composed(e *expr.Expr, t expr.Type, args []asm.Value) asm.Valu
 	panic("BUG: no PTX for " + e.Op.String() + " of " + t.String())
 }
 
-// choose is a where c holds, else b.
+// choose returns a if c holds, else b.
 func (p *printer) choose(c, a, b asm.Value) asm.Value {
 	f := p.f
 	switch a.Class() {

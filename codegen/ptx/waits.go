@@ -9,7 +9,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel/depend"
 )
 
-// waits are the nodes before which the threads of a workgroup must wait for each other.
+// waits are the nodes that need a barrier of the workgroup before them.
 type waits map[kernel.Stmt]bool
 
 // An access is a read or a write of a slice. Each element that two accesses with the same
@@ -20,7 +20,7 @@ type access struct {
 	owner owner
 }
 
-// An owner is the rule by which elements go to the threads of a workgroup: vector elements at a
+// An owner is the rule that assigns elements to the threads of a workgroup: vector elements at a
 // time, by their index modulo size. The zero owner is unknown.
 type owner struct {
 	size   *expr.Expr // interned
@@ -40,7 +40,7 @@ func (s state) conflicts(a access) bool {
 	return false
 }
 
-// findWaits decides before which nodes of a loop over cells a workgroup waits.
+// findWaits finds the nodes of a loop over cells that need a barrier before them.
 func (p *printer) findWaits(cells *kernel.For) waits {
 	w := waiter{waits{}, p.group, p.aligned, p.mutable, p.in}
 	w.nodes([]kernel.Stmt{cells}, state{})
@@ -162,9 +162,9 @@ func (w *waiter) accesses(n kernel.Stmt, s state) {
 	}
 }
 
-// of is the owner of an access of a node. Elements of a reduction go to the lanes, some at a
-// time, if a warp is the workgroup. The first thread alone sets a single element; all threads
-// do the other accesses of a node without axes.
+// of returns the owner of a node's access. Elements of a reduction go to the lanes, some at a
+// time, if a warp is the workgroup. The first thread alone sets a single element; all threads do
+// the other accesses of a node without axes.
 func (w *waiter) of(n kernel.Stmt, a depend.Access) owner {
 	switch n := n.(type) {
 	case *kernel.Set:
@@ -186,8 +186,8 @@ func (w *waiter) of(n kernel.Stmt, a depend.Access) owner {
 	return owner{}
 }
 
-// owner is the owner of an access whose elements go to the threads vector at a time. In rows
-// of n elements the index modulo n decides, whatever the row.
+// owner is the owner of an access whose elements go to the threads vector at a time. In rows of n
+// elements only the index modulo n decides.
 func (w *waiter) owner(access depend.Access, vector int) owner {
 	size := expr.Int(1)
 	rest := access.Index[0]

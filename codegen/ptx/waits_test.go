@@ -8,8 +8,8 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// TestWaits counts the barriers of small kernels: the ones that are needed, which the
-// simulator would miss, and no others, which nothing else would notice.
+// TestWaits counts the barriers of small kernels: needed barriers, which the simulator would
+// miss, and needless ones, which only this test notices.
 func TestWaits(t *testing.T) {
 	for _, c := range []struct {
 		name        string

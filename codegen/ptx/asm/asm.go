@@ -1,7 +1,6 @@
-// Package asm is the low-level IR of kernels for a GPU: instructions over typed
-// values, in a tree of loops and regions. Package codegen/ptx builds it; Verify
-// checks it, passes (passes.go) make it smaller, and a Module prints it as PTX for
-// ptxas, the driver or the simulator.
+// Package asm is the low-level IR of kernels for a GPU: instructions over typed values, in a tree
+// of loops and regions. Package codegen/ptx builds it. Verify checks it, passes (passes.go) make
+// it smaller, and a Module prints it as PTX for ptxas, the driver or the simulator.
 package asm
 
 import (
@@ -22,8 +21,8 @@ const (
 	Wide  Class = 'd' // 64 bits: addresses
 )
 
-// classes gives each class the type of its declarations and copies, the prefix of its
-// registers, and its bytes in memory; 0 if it is not stored.
+// classes gives each class the type of its declarations and copies, the prefix of its registers,
+// and its bytes in memory (0 if it is not stored).
 var classes = map[Class]struct {
 	typ, prefix string
 	bytes       int
@@ -52,7 +51,7 @@ const (
 	variable
 )
 
-// Valid says whether there is a value: the zero Value is none.
+// Valid reports whether v is not the zero Value.
 func (v Value) Valid() bool { return v.kind != none }
 
 // Class is the class of a value.
@@ -89,7 +88,7 @@ const (
 	Global  Space = "global"
 	Shared  Space = "shared"
 	Generic Space = ""
-	Params  Space = "param" // of a launch: read-only
+	Params  Space = "param" // launch parameters: read-only
 )
 
 // A Memory is a part of a space. Memories with different names do not overlap.
@@ -120,9 +119,9 @@ type Instr struct {
 	args   []Value
 	text   string // operands that are no values; the text of a comment
 	guard  Value  // runs only where it holds
-	memory Memory // of a load or a store, whose first operand is the address
+	memory Memory // a load's or store's; the first operand is the address
 	bytes  int    // offset from the address
-	from   Memory // of a copy's source, whose address is its second operand
+	from   Memory // a copy's source; the second operand is its address
 	behind int    // offset from that address
 	body   []*Instr
 }
@@ -269,8 +268,8 @@ func (f *Func) Store(at Address, src ...Value) {
 	f.emit(&Instr{op: opStore, args: append([]Value{at.Base}, src...), memory: at.Memory, bytes: at.Bytes})
 }
 
-// Shuffle exchanges a value between all lanes of a warp: bfly with the lane whose
-// number differs in the bits of by, idx from lane by.
+// Shuffle returns another lane's value to each lane of a warp. Mode bfly takes the lane whose
+// number differs in the bits of by, mode idx lane by.
 func (f *Func) Shuffle(mode string, v Value, by int) Value {
 	op := "shfl.sync." + mode + ".b32"
 	return f.compute(v.class, Instr{op: op, args: []Value{v}, text: fmt.Sprintf("%d, 31, -1", by)})

@@ -82,8 +82,8 @@ func everything() *Module {
 	return m
 }
 
-// TestLoads wants the simulator, which reads PTX by tables of its own, and NVIDIA's
-// assembler to take whatever can be written.
+// TestLoads wants the simulator and NVIDIA's assembler to take every form of instruction. The
+// simulator has separate tables.
 func TestLoads(t *testing.T) {
 	text := everything().Text()
 	if _, err := ptxsim.New(ptxsim.Options{}).Load(text); err != nil {
@@ -119,7 +119,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestBugs wants a panic for what no instruction takes.
+// TestBugs wants a panic for operands that no instruction takes.
 func TestBugs(t *testing.T) {
 	f := NewFunc("f", 32)
 	word, wide, pred := f.New(Word), f.New(Wide), f.New(Pred)

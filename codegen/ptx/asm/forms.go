@@ -21,9 +21,8 @@ const (
 	opPragma   = ".pragma"
 )
 
-// values are the instructions that do nothing but compute a value, by the classes of
-// result and operands. A shift's amount is a word; bfe and the like have words
-// throughout.
+// values are the instructions that only compute a value, by the classes of result and operands. A
+// shift's amount is a word.
 var values = map[string]string{
 	"r=rr": `add.s32 sub.s32 mul.lo.s32 div.s32 div.u32 rem.s32 rem.u32 min.s32 max.s32 min.u32 max.u32
 		mul.hi.u32 and.b32 or.b32 xor.b32 shl.b32 shr.s32 shr.u32`,
@@ -61,7 +60,7 @@ var values = map[string]string{
 	"r=": "mov.u32 ld.param.u32", "d=": "mov.u64 ld.param.u64", "f=": "ld.param.f32", // of a name
 }
 
-// effects are the others, which stay where they are, but for loads and stores.
+// effects are the other instructions, except loads and stores. Passes do not move them.
 var effects = map[string]string{
 	"r=r":  "shfl.sync.bfly.b32 shfl.sync.idx.b32",
 	"f=f":  "shfl.sync.bfly.b32 shfl.sync.idx.b32",
@@ -71,7 +70,7 @@ var effects = map[string]string{
 	"=rdr": opCopy,
 }
 
-// forms are the signatures of each instruction, and pure those that only compute.
+// forms has the signatures of all instructions, pure the signatures of values.
 var forms, pure = signatures(values, effects, tensors()), signatures(values)
 
 // tensors are the instructions of tensor cores.

@@ -10,7 +10,7 @@ const dynamicShared = "dynamic"
 
 // A Module is a module under construction.
 type Module struct {
-	Header string // of the first line, a comment
+	Header string // the first line, a comment
 	files  []string
 	funcs  []*Func
 }
@@ -29,8 +29,7 @@ func (m *Module) File(name string) int {
 // Add puts a finished entry into the module.
 func (m *Module) Add(f *Func) { m.funcs = append(m.funcs, f) }
 
-// Text is the module. Version 7.8 and sm_80 are what it needs: later drivers and
-// GPUs take it too.
+// Text returns the module. It needs PTX 7.8 and sm_80; later drivers and GPUs take it too.
 func (m *Module) Text() []byte {
 	var b strings.Builder
 	if m.Header != "" {

@@ -1,10 +1,10 @@
 package asm
 
-// A numbered is a table of the values of a function that are no constants, by their numbers:
-// passes look into such tables at each operand.
+// A numbered is a table by value of a function, without constants. Passes look into such tables
+// at each operand.
 type numbered[T any] []T
 
-// of is the table's entry for a value; zero for a constant.
+// of returns the entry of a value; zero for a constant.
 func (a numbered[T]) of(v Value) (t T) {
 	if v.kind >= single && v.n < int64(len(a)) {
 		t = a[v.n]

@@ -59,7 +59,7 @@ type walk struct {
 	loops    int // begun and ended so far
 	copies   numbered[operand]
 	seen     map[key]*Instr // the instructions so far, of all enclosing regions
-	seenHere []key          // of the innermost region
+	seenHere []key          // the innermost region's
 }
 
 // An operand is a value, with its version if it is a variable.
@@ -202,8 +202,8 @@ func lifted(is []*Instr) []*Instr {
 	return out
 }
 
-// leaving returns the instructions of a loop's body to hoist: only those worth a register in
-// this loop and the loops in it, and only those that every iteration runs.
+// leaving returns the instructions of a loop's body to hoist. Each is worth a register in this
+// loop and the loops in it, and every iteration runs it.
 func leaving(body []*Instr) map[*Instr]bool {
 	var inside numbered[bool] // what changes
 	memories, innermost := map[Memory]bool{}, true

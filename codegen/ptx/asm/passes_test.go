@@ -170,7 +170,7 @@ func TestPasses(t *testing.T) {
 	}
 }
 
-// TestIdentities holds each row of the table to what both sides compute.
+// TestIdentities computes both sides of each row of the table.
 func TestIdentities(t *testing.T) {
 	rows := 0
 	for op, ids := range identities {

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// simplify puts what is known in the place of integer instructions: floats round, and
-// stay as they are.
+// simplify folds constants and applies identities. It leaves float arithmetic, which rounds.
 func simplify(f *Func) {
 	newWalk(func(i *Instr) {
 		if pure[i.op] == nil {
@@ -24,7 +23,7 @@ func simplify(f *Func) {
 	}).body(f.body)
 }
 
-// commutes says whether the first two operands may change places.
+// commutes reports whether the first two operands may be swapped.
 func commutes(op string) bool {
 	name, typ, _ := strings.Cut(op, ".")
 	return strings.Contains(" add mul mad and or xor min max ", " "+name+" ") && !strings.HasSuffix(typ, "f32")
@@ -60,7 +59,7 @@ var folds = map[string]func(a, b int32) int32{
 
 func truth(b bool) int32 { return int32(Bool(b).n) }
 
-// folded is the constant that an instruction computes, if it does.
+// folded returns the result of an instruction on constants, if known.
 func folded(op string, c Class, args []Value) (Value, bool) {
 	if op == "cvt.u64.u32" && args[0].kind == constant {
 		return WideInt(int64(uint32(args[0].n))), true
@@ -79,9 +78,9 @@ func folded(op string, c Class, args []Value) (Value, bool) {
 // divides says whether an instruction divides integers.
 func divides(op string) bool { return folds[op] != nil && (op[:3] == "div" || op[:3] == "rem") }
 
-// identities say what else computes the same, and of which instructions: an operand, a
-// constant, or another instruction. Capital letters are any operands, the same ones
-// where the letters are; no constant is a float.
+// identities lists equal computations: operands, a result (an operand, a constant, or an
+// instruction), and the instructions that the row simplifies. Capital letters are any operands,
+// equal letters equal operands. No constant is a float.
 var identities = parseIdentities(`
 	A 0 = A: add.s32 sub.s32 or.b32 xor.b32 shl.b32 shr.s32 shr.u32 add.s64 or.pred xor.pred
 	A 1 = A: mul.lo.s32 div.s32 div.u32 mul.lo.s64 and.pred
@@ -102,9 +101,9 @@ var identities = parseIdentities(`
 	A A B = A: selp.b32 selp.f32
 `)
 
-// An identity is a row of the table: operands by what they are called there.
+// An identity is a row of the table.
 type identity struct {
-	args, result []string // a result of several has an instruction first
+	args, result []string // a result of several words begins with an instruction
 }
 
 func parseIdentities(text string) map[string][]identity {
@@ -119,7 +118,7 @@ func parseIdentities(text string) map[string][]identity {
 	return all
 }
 
-// apply rewrites an instruction by a row, and says whether that fits.
+// apply rewrites an instruction by a row, and reports whether the row fits.
 func (r identity) apply(i *Instr) bool {
 	named := map[string]Value{}
 	for n, name := range r.args {
@@ -144,7 +143,7 @@ func (r identity) apply(i *Instr) bool {
 	return true
 }
 
-// literal is the constant that a row has.
+// literal returns a constant of a row.
 func literal(text string, c Class) Value {
 	n, err := strconv.Atoi(text)
 	if err != nil {

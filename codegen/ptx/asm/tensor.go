@@ -2,7 +2,7 @@ package asm
 
 import "fmt"
 
-// The instructions of tensor cores, and of copies that go on while a thread computes.
+// The instructions of tensor cores and of asynchronous copies.
 const (
 	opMatrices = "ldmatrix.sync.aligned.m8n8"
 	opCopy     = "cp.async.cg.shared.global"
@@ -13,29 +13,28 @@ const (
 	copied = 16
 )
 
-// A multiplication is an instruction that adds the product of a fragment a of 16 rows and
-// a fragment b of 8 columns to an accumulator, with so many registers of each.
+// A multiplication is an instruction that adds the product of fragments a (16 rows) and b (8
+// columns) to an accumulator. The fields are their numbers of registers.
 type multiplication struct{ acc, a, b int }
 
-// multiplications, by op. Which element a register holds is in the PTX manual, 9.7.14.
+// multiplications has them by op. The PTX manual, 9.7.14, says which elements a register holds.
 var multiplications = map[string]multiplication{
 	"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32": {4, 4, 2},
 	"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32":   {4, 4, 2},
 	"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32":  {4, 4, 2},
 }
 
-// Multiply adds the product of fragments a and b to the variables acc, by a
-// multiplication such as m16n8k16.row.col.f32.bf16.bf16.f32. All lanes of a warp come to
-// it together.
+// Multiply adds the product of fragments a and b to the variables acc, by a multiplication such
+// as m16n8k16.row.col.f32.bf16.bf16.f32. All lanes of a warp must reach it together.
 func (f *Func) Multiply(shape string, acc, a, b []Value) {
 	args := append(append(append([]Value{}, a...), b...), acc...)
 	f.emit(&Instr{op: "mma.sync.aligned." + shape, dst: acc, args: args})
 }
 
-// LoadMatrices reads n (1, 2 or 4) matrices of 8 by 8 elements of 16 bits from shared
-// memory, a register each: lane 8 i + r has the address of row r of matrix i, 16 bytes
-// at a multiple of 16. Lane l gets elements 2 (l mod 4) and the next of row l / 4; of
-// column l / 4 if they are to be transposed.
+// LoadMatrices reads n (1, 2 or 4) matrices of 8 by 8 16-bit elements from shared memory, each
+// into one register. Lane 8 i + r has the address of row r of matrix i: 16 bytes, at a multiple
+// of 16. Lane l gets elements 2 (l mod 4) and the next of row l / 4. If transposed, it gets them
+// of column l / 4.
 func (f *Func) LoadMatrices(at Address, n int, transposed bool) []Value {
 	op := fmt.Sprintf("%s.x%d", opMatrices, n)
 	if transposed {
@@ -46,9 +45,8 @@ func (f *Func) LoadMatrices(at Address, n int, transposed bool) []Value {
 	return vs
 }
 
-// CopyAsync begins to copy 16 bytes from global to shared memory, of which the first n
-// (a Word) come from there and the others are 0. Nobody may read or write them before
-// the copy has been waited for.
+// CopyAsync begins to copy 16 bytes to shared memory: n bytes (a Word) from global memory, then
+// zeros. No thread may access them before the copy has been waited for.
 func (f *Func) CopyAsync(to, from Address, n Value) {
 	f.emit(&Instr{op: opCopy, args: []Value{to.Base, from.Base, n}, memory: to.Memory, bytes: to.Bytes, from: from.Memory, behind: from.Bytes})
 }
@@ -56,12 +54,11 @@ func (f *Func) CopyAsync(to, from Address, n Value) {
 // CommitCopies makes a group of the copies that this thread has begun since its last group.
 func (f *Func) CommitCopies() { f.emit(&Instr{op: opCommit}) }
 
-// WaitCopies waits until all but the last n groups of this thread's copies are there.
-// Other threads see them after a barrier.
+// WaitCopies waits until all but the last n groups of this thread's copies are complete. Other
+// threads see them after a barrier.
 func (f *Func) WaitCopies(n int) { f.emit(&Instr{op: opWait, text: fmt.Sprint(n)}) }
 
-// fragments are the operands of an instruction in vectors, as many registers each as it
-// says; nil for those whose operands stand alone.
+// fragments returns the operands of a multiplication as vectors; nil for other instructions.
 func (i *Instr) fragments() [][]Value {
 	if m, ok := multiplications[i.op]; ok && len(i.args) == m.a+m.b+m.acc {
 		return [][]Value{i.dst, i.args[:m.a], i.args[m.a : m.a+m.b], i.args[m.a+m.b:]}
@@ -69,8 +66,8 @@ func (i *Instr) fragments() [][]Value {
 	return nil
 }
 
-// ofLanes says whether the lanes of a warp come to an instruction together and get
-// values of their own.
+// ofLanes reports whether the lanes of a warp run an instruction together and get different
+// values.
 func (i *Instr) ofLanes() bool {
 	_, ok := multiplications[i.op]
 	return ok || matrixLoads[i.op] != 0

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Verify returns an error that names the first instruction that breaks a rule: forms;
-// registers that have a value on every path before they are used; values that one
-// instruction sets, always; and waits and shuffles only where all threads come that
-// they are for. What a region sets is known in it alone, and behind a loop its
-// variables are. There is no more static shared memory than any block may have.
+// Verify returns an error that names the first instruction that breaks a rule. Instructions have
+// a known form. A register has a value on every path before it is used. One instruction sets a
+// single value, without a guard. All threads that a wait or a shuffle is for reach it. Values set
+// in a region are unknown after it, except a loop's variables. Static shared memory is within the
+// limit of every GPU.
 func Verify(f *Func) error {
 	var v verifier
 	if f.static > mostStatic {
@@ -35,7 +35,7 @@ const mostStatic = 48 << 10
 type verifier struct {
 	err     error
 	known   numbered[bool] // have a value on every path
-	order   []Value        // in which they got it
+	order   []Value        // the known values, in the order of setting
 	made    numbered[bool] // an instruction sets them
 	reach   numbered[reach]
 	changed bool
@@ -94,7 +94,7 @@ func (v *verifier) sets(i *Instr) {
 	}
 }
 
-// A reach is which threads are sure to agree on a value, or to come to a place.
+// A reach says which threads surely agree on a value, or surely reach a place together.
 type reach uint8
 
 const (
@@ -103,13 +103,13 @@ const (
 	thread
 )
 
-// meetings are the instructions that threads come to together.
+// meetings are the instructions that threads must reach together.
 var meetings = map[string]reach{opBarrier: block, opWarpSync: warp, opBallot: warp, "shfl.sync.bfly.b32": warp, "shfl.sync.idx.b32": warp}
 
-// within is who comes to the body of a region.
+// within returns which threads reach the body of a region together.
 func (v *verifier) within(i *Instr, here reach) reach { return max(here, v.reach.of(i.args[0])) }
 
-// spread finds who agrees on values.
+// spread finds which threads agree on values.
 func (v *verifier) spread(is []*Instr, here reach) {
 	for _, i := range is {
 		if len(i.body) > 0 {
@@ -138,7 +138,7 @@ func (v *verifier) spread(is []*Instr, here reach) {
 	}
 }
 
-// together holds meetings to who comes to them.
+// together checks that the needed threads reach each meeting together.
 func (v *verifier) together(is []*Instr, here reach) {
 	for _, i := range is {
 		needs, ok := meetings[i.op]

@@ -45,9 +45,8 @@ const untried = "– | – | – |\n"
 // changed kernel goes on the list without being tried.
 const mostUntried = 0
 
-// TestBarriers tries every barrier of every shipped kernel that is not on the
-// committed list, and wants each found. With -update the kernel goes on the list with
-// what was found.
+// TestBarriers tries every barrier of every shipped kernel that is not on the committed list, and
+// wants each found. With -update the kernel goes on the list with its result.
 func TestBarriers(t *testing.T) {
 	full.Only(t)
 	specs, err := shipped()
@@ -126,7 +125,7 @@ var (
 	origin  = regexp.MustCompile(`(?m)^(//|\.file|\t\.loc) .*\n`)
 )
 
-// hashOf is of a kernel's text, whatever it is called and wherever it comes from.
+// hashOf hashes a kernel's text without its name and origin.
 func hashOf(k *kernel.Kernel, code ptx.Output) string {
 	text := strings.ReplaceAll(string(origin.ReplaceAll(code.Text, nil)), k.Name, "")
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))[:16]
@@ -135,9 +134,9 @@ func hashOf(k *kernel.Kernel, code ptx.Output) string {
 // Barriers are the rows of the list.
 type barriers struct {
 	mu    sync.Mutex
-	names []string          // of kernels, as hashes in hashes
-	hash  []string          // of shipped kernels, in their order
-	found map[string]string // by hash: the last columns of the row
+	names []string          // names of shipped kernels, as hashes in hash
+	hash  []string          // hashes of shipped kernels, in order
+	found map[string]string // the last columns of each row, by hash
 }
 
 func readBarriers() (*barriers, error) {
@@ -154,7 +153,7 @@ func readBarriers() (*barriers, error) {
 	return l, nil
 }
 
-// name notes a shipped kernel. It says whether its barriers are to be tried.
+// name notes a shipped kernel. It reports whether to try its barriers.
 func (l *barriers) name(name, hash string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -201,9 +200,9 @@ func (l *barriers) try(t *testing.T, k *kernel.Kernel, o ptx.Options, hash strin
 	return nil
 }
 
-// tryBarriers runs a kernel without each of its barriers, and says which ones nothing
-// misses: with a block a cell, with one for all, and with replicas. The order of threads
-// and warps is nothing to a race.
+// tryBarriers runs a kernel without each of its barriers, and returns the needless ones. It
+// launches as many blocks as are worth it, one block, and replicas. The detection of a race does
+// not depend on the order of threads and warps.
 func tryBarriers(k *kernel.Kernel, o ptx.Options) (tried int, needless []Mutant, err error) {
 	ts, err := trialsOf(k, o, ptxtest.Ways()[:3])
 	if err != nil {

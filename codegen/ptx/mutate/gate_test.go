@@ -102,7 +102,7 @@ type gate struct {
 	ptxas   bool
 	failed  []string // kernels
 	tried   map[Kind]int
-	by      map[string]int // what has found them
+	by      map[string]int // mutants by finder
 	missed  map[Kind]int
 	through []string
 }
@@ -133,7 +133,7 @@ func (g *gate) kernel(name string, k *kernel.Kernel, o ptx.Options) (err error) 
 	return nil
 }
 
-// tell counts a kernel with so many mutants, or what kept some of them from being tried.
+// tell counts a kernel and whether it has mutants. With an error it notes the kernel as failed.
 func (g *gate) tell(name string, mutants int, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -144,7 +144,7 @@ func (g *gate) tell(name string, mutants int, err error) {
 	}
 }
 
-// chosen says whether a mutant is tried: always the same ones, whatever the order.
+// chosen reports whether to try a mutant. The order of mutants does not matter.
 func chosen(k *kernel.Kernel, m Mutant) bool {
 	if !strings.Contains(string(m.Kind), *kind) {
 		return false
@@ -183,7 +183,7 @@ func (g *gate) finish(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// Of a small part one by chance proves nothing.
+	// One survivor in a small part proves nothing.
 	if missed > 1 && missed*100 > total {
 		t.Errorf("more than 1 in 100 survive:\n%s", strings.Join(g.through, "\n"))
 	}

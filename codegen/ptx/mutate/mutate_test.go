@@ -1,7 +1,6 @@
-// Package mutate makes wrong kernels of right ones: each mutant of a module that
-// package codegen/ptx printed lacks a wait or a guard, or has another index, or
-// less memory. Its test holds the simulator, and the inputs that kernels are tested
-// on, to finding them.
+// Package mutate makes wrong kernels of right ones. Each mutant of a printed module lacks a wait
+// or a guard, or has another index, or less memory. The test wants the simulator to find mutants
+// on the inputs of kernel tests.
 package mutate
 
 import (
@@ -15,7 +14,7 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// Kind is what is done to a kernel.
+// Kind is the change to a kernel.
 type Kind string
 
 // The kinds.
@@ -29,18 +28,18 @@ const (
 	Scratch   Kind = "scratch is half"
 	Tight     Kind = "scratch is 16 bytes less"
 	Wait      Kind = "copies are not waited for"
-	Late      Kind = "one group of copies fewer is waited for" // one more changes nothing but time
+	Late      Kind = "one group of copies fewer is waited for" // one more costs only time
 	Commit    Kind = "a group of copies is not ended"
 	Full      Kind = "a copy is never of zeros"
 	Zeros     Kind = "a copy is always of zeros"
 	Transpose Kind = "matrices are loaded the other way around"
 )
 
-// A Mutant is a kernel with one mistake. Its module is made when it is asked for: those of
-// all mutants of a long kernel take gigabytes.
+// A Mutant is a kernel with one mistake. Its module is made on demand: the modules of all mutants
+// of a long kernel take gigabytes.
 type Mutant struct {
 	Kind Kind
-	Line int    // of the text, from 1; 0 for the scratch
+	Line int    // line of the text, from 1; 0 for the scratch
 	Old  string // the line
 	New  string
 	Code func() ptx.Output
@@ -153,8 +152,8 @@ func inverse(guard string) string {
 	return "@!" + guard[1:]
 }
 
-// larger lists a line once for each of its constants, which is larger by one, or by an
-// element where it is added to an address, or by what a copy and a matrix's row have.
+// larger lists a line once for each of its constants, with this constant increased. It adds 1, or
+// 4 for the offset of an address, or 16 for a copy or a matrix.
 func larger(line string, in instr) []string {
 	var out []string
 	for _, m := range constant.FindAllStringSubmatchIndex(line, -1) {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// write says in a file what the gate has tried, and nothing of what it has not.
+// write writes the gate's page. It fails if kinds or specs were left out.
 func (g *gate) write(path string) error {
 	if !*all || *only != "" || *kind != "" {
 		return errors.New("-page is for mutants of all kinds, of all specs: with -all, without -spec and -kind")
@@ -80,8 +80,8 @@ func replace(path, text string) error {
 	return os.Rename(temp, path)
 }
 
-// TestPageIsAboveItsBar wants the committed page to be of enough mutants, of which at most one
-// in 100 survives.
+// TestPageIsAboveItsBar wants at least 500 mutants on the committed page, and at most one in 100
+// to survive.
 func TestPageIsAboveItsBar(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/mutation.md")
 	if err != nil {

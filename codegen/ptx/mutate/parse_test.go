@@ -11,7 +11,7 @@ import (
 type program struct {
 	lines   []string
 	instrs  map[int]instr    // by line
-	defs    map[string][]int // of a register: lines
+	defs    map[string][]int // lines, by register
 	address map[int]bool     // lines whose value is part of an address
 }
 
@@ -76,7 +76,7 @@ func (in instr) reads() []string {
 	return register.FindAllString(in.guard+" "+strings.Join(in.operands[in.results():], " "), -1)
 }
 
-// results is how many of the operands are written: a vector is as many as it has elements.
+// results returns the number of written operands. Each element of a vector counts.
 func (in instr) results() int {
 	switch {
 	case strings.HasPrefix(in.op, "st.") || strings.HasPrefix(in.op, "cp.") || strings.HasPrefix(in.op, "bar.") || in.op == "bra" || in.op == "ret" || in.op == "":

@@ -13,8 +13,8 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 )
 
-// A Probe is modules that show whether what a mutant changes matters in a launch:
-// if they all pass every test, it does not, for the reason that it gives.
+// A Probe is modules that show whether a mutant's change matters in a launch. If they all pass
+// every test, it does not, for the given reason.
 type Probe struct {
 	Reason  string
 	Modules []ptx.Output
@@ -22,11 +22,11 @@ type Probe struct {
 }
 
 // Probes lists what can be asked about a mutant that nothing has found. Probes of a constant
-// put something absurd in its place, or in the place of what is computed or read with it.
-// Probes of a branch put absurd sums in the place of those that it decides on. Probes of a
-// copy put other elements in the place of zeros. Probes of a load or store let it read or
-// write something absurd where its guard forbids it. Of a kernel that has one size, which no
-// other launch can change, a load may have two places with the same value.
+// replace it, or the value computed or read with it, by something absurd. Probes of a branch
+// replace the sums that it decides on by absurd sums. Probes of a copy replace zeros by other
+// elements. Probes of a load or store let it read or write something absurd where its guard
+// forbids it. If the kernel has one size, another probe of a load wants both places to have the
+// same value.
 func (m Mutant) Probes(oneSize bool) []Probe {
 	in := instruction.FindStringSubmatch(m.Old)
 	if in == nil {
@@ -72,9 +72,9 @@ func (m Mutant) Probes(oneSize bool) []Probe {
 // absurdNumbers are 0, 123456792 and -4.
 var absurdNumbers = []string{"0f00000000", "0f4CEB79A3", "0fC0800000"}
 
-// otherSums has absurd numbers in all registers of floating point that the lines between a
-// branch and its label write, where both ways meet behind them: nil where these lines do more
-// than that, or where another register that they write is read elsewhere.
+// otherSums sets all float registers that the lines between a branch and its label write to
+// absurd numbers, after both paths meet. It returns nil if these lines do more, or if another
+// register that they write is read elsewhere.
 func (m Mutant) otherSums() (all []ptx.Output) {
 	right := m.with(m.Old)
 	p := parse(string(right.Text))
@@ -118,8 +118,7 @@ func (m Mutant) otherSums() (all []ptx.Output) {
 	return all
 }
 
-// sameValue traps where a load finds something else than its mutant: "" where the values are
-// no words.
+// sameValue traps if a load and its mutant find different values; "" if the values are no words.
 func (m Mutant) sameValue() string {
 	in, mutant := instruction.FindStringSubmatch(m.Old), instruction.FindStringSubmatch(m.New)
 	if in[1] != "" || !strings.HasPrefix(in[2], "ld.") || strings.Contains(in[2], ".v") || !word.MatchString(in[2]) {
@@ -132,8 +131,8 @@ func (m Mutant) sameValue() string {
 		"\tsetp.ne.b32 %%differ, %%here, %%there;\n\t@%%differ trap;\n\t}\n%[4]s", op, here, there, m.Old)
 }
 
-// poisoned has a load or store that its guard forbids read or write no number, and a large
-// one: nil where the values are no words.
+// poisoned lets a load or store that its guard forbids read or write NaN, and 1e30. It returns
+// nil if the values are no words.
 func (m Mutant) poisoned() (all []ptx.Output) {
 	in := instruction.FindStringSubmatch(m.Old)
 	kind := word.FindString(in[2])
@@ -158,10 +157,10 @@ func (m Mutant) poisoned() (all []ptx.Output) {
 
 var word = regexp.MustCompile(`\.(f32|b32|u32|s32)$`)
 
-// firstParam is what a kernel's first buffer is called.
+// firstParam matches the name of a kernel's first buffer.
 var firstParam = regexp.MustCompile(`\.param \.u64 (\w+)`)
 
-// elsewhere has copies of zeros take bytes of the first buffer, behind so many.
+// elsewhere makes copies of zeros take bytes of the first buffer, from an offset on.
 func (m Mutant) elsewhere(bytes int) ptx.Output {
 	in := instruction.FindStringSubmatch(m.Old)
 	to := strings.Split(in[3], ", ")
@@ -176,7 +175,7 @@ func (m Mutant) elsewhere(bytes int) ptx.Output {
 	}`, to[len(to)-1], param, strings.TrimSpace(m.Old), in[2], to[0], bytes))
 }
 
-// difference is where the constant lies that a mutant has another of.
+// difference returns the place of the constant that a mutant changes.
 func difference(before, after string) [2]int {
 	for _, at := range constant.FindAllStringSubmatchIndex(before, -1) {
 		lo, hi := at[2], at[3]
@@ -187,7 +186,7 @@ func difference(before, after string) [2]int {
 	panic("BUG: " + before + " and " + after + " differ in no constant")
 }
 
-// with has another line in the mutant's place.
+// with returns the module with another line in the mutant's place.
 func (m Mutant) with(line string) ptx.Output { return replaced(m.Code(), m.Line-1, line) }
 
 // branches says whether a mutant's line is a branch.
@@ -196,8 +195,8 @@ func (m Mutant) branches() bool {
 	return in != nil && in[2] == "bra"
 }
 
-// savesWork says whether a guard that a mutant lacks is a branch around what only computes: it
-// stores nothing, copies nothing and waits for nobody.
+// savesWork reports whether a mutant lacks a branch around pure computation: no stores, copies or
+// waits.
 func (m Mutant) savesWork() bool {
 	in := instruction.FindStringSubmatch(m.Old)
 	if m.Kind != Unguard || !m.branches() {
@@ -234,7 +233,7 @@ func TestSavesWork(t *testing.T) {
 	}
 }
 
-// TestOtherSums wants absurd numbers in place of sums alone, behind the lines that add them up.
+// TestOtherSums wants absurd numbers only for sums, after the lines that add them up.
 func TestOtherSums(t *testing.T) {
 	const add = "\tadd.rn.f32 %f1, %f1, %f2;\n"
 	tried := 0
@@ -263,7 +262,7 @@ func TestOtherSums(t *testing.T) {
 	}
 }
 
-// TestProbesOfALoad wants numbers in the place of what a load reads, where its guard lets it.
+// TestProbesOfALoad wants absurd numbers for a loaded value, under the load's guard.
 func TestProbesOfALoad(t *testing.T) {
 	for _, m := range Of(ptx.Output{Text: []byte("\t@%p1 ld.global.f32 %f1, [%d1+8];"), Kernels: make([]ptx.Entry, 1)}) {
 		if m.Kind != Index {

@@ -2,10 +2,9 @@ package mutate
 
 import "regexp"
 
-// survivors are the mutants that nothing finds, and why. Those that the gate shows
-// to be equivalent to their kernel are not among them. What is left of barriers
-// says something of the emitter, not of the simulator, whose order of accesses is
-// exact: without the barrier it still finds every pair of accesses in order.
+// survivors are the mutants that nothing finds, and why. Mutants that the gate shows to be
+// equivalent are not among them. A surviving barrier mutant concerns the emitter. The simulator
+// orders accesses exactly, and finds every pair in order without the barrier.
 var survivors = []struct {
 	kind   Kind
 	line   *regexp.Regexp // of the kernel
@@ -30,7 +29,7 @@ var survivors = []struct {
 	{Shared, regexp.MustCompile(`\[\d+\]`), "there are fewer cells than warps, and the last warps use nothing"},
 }
 
-// reason is why a mutant survives, as far as that is known.
+// reason returns why a mutant survives, if known.
 func (m Mutant) reason() string {
 	for _, s := range survivors {
 		if s.kind == m.Kind && s.line.MatchString(m.Old) {

@@ -18,16 +18,16 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 )
 
-// Trials are the launches that a kernel is for, small ones first, each made in
-// several ways. What none has asked for is not drawn, interpreted or run.
+// Trials are the launches that a kernel is for, small ones first, each made in several ways. A
+// launch is drawn, interpreted and run only on demand.
 type trials struct {
 	k     *kernel.Kernel
 	code  ptx.Output
 	left  []slot
-	steps map[int]int64            // of the first way of a launch that was made
+	steps map[int]int64            // steps of each launch in its first way
 	spent int64                    // steps of all that were made
 	few   int                      // trials before ptxas is asked, which takes longer than they do
-	cases map[[2]int]*ptxtest.Case // by number of the launch and, where sums depend on it, GPU; nil: the kernel is not for it
+	cases map[[2]int]*ptxtest.Case // cases by launch and, if sums depend on it, GPU; nil: the kernel is not for it
 	made  []trial
 	right *ptxtest.Runner // has loaded the code; nil before the first trial
 }
@@ -41,8 +41,8 @@ type slot struct {
 	cost    float64
 }
 
-// costs is what one costs: the number of scores and elements. Other ways of a launch have to
-// wait for launches of other sizes, which find more.
+// costs estimates the cost of a slot: its scores and elements. Other ways of a launch wait for
+// launches of other sizes, which find more.
 func costs(s kernel.Scalars, way int) float64 {
 	cost := s["B"]*s["T"]*(s["S"]+s["T"]) + s["N"]
 	if way > 0 {
@@ -51,15 +51,15 @@ func costs(s kernel.Scalars, way int) float64 {
 	return cost
 }
 
-// cheap is what all launches but the largest cost, made in one way.
+// cheap is the most that a launch costs in one way, except the largest launches.
 const cheap = 40_000
 
 const (
 	// dear is how many lane instructions a launch may have in further ways: wide kernels are
 	// launched in all ways only where they are small.
 	dear = 50_000_000
-	// enough lane instructions of launches are as many as a kernel needs: behind them it is
-	// launched with many rows of few tokens, and in no other size.
+	// enough is how many lane instructions a kernel needs. After them it is launched only with
+	// many rows of few tokens.
 	enough = 400_000_000
 )
 
@@ -75,8 +75,8 @@ type trial struct {
 	reached map[int]ptxsim.Reach
 }
 
-// shows says whether a mutant does anything in the launch that its kernel does not: a trial
-// that never comes to the line, or whose threads its guard all lets through, is the same trial.
+// shows reports whether a mutant may differ from its kernel in the launch. It cannot if the
+// launch never reaches the line, or if the guard lets all threads through.
 func (x *trial) shows(m Mutant) bool {
 	at := x.reached[m.Line]
 	switch {
@@ -117,8 +117,8 @@ type launch struct {
 	inputs  kerneltest.Kind
 }
 
-// launches are those that kernels are tested on, and some more: mutants may not
-// hide behind the choice of lengths.
+// launches returns the launches of kernel tests, and some more: mutants may not hide behind the
+// choice of lengths.
 func launches() (all []launch) {
 	for i, s := range ptxtest.Launches() {
 		all = append(all, launch{s, kerneltest.Kind(i % 2)})
@@ -197,8 +197,9 @@ const (
 	arch       = "sm_80"
 )
 
-// attempt says what finds a mutant: a kind of report, a changed result, or nothing.
-// Machine asks ptxas for the code that it makes of the kernel; nil: it is not asked.
+// attempt returns the kind of report that finds a mutant, or a changed result, or why the mutant
+// is equivalent, or "". machine returns ptxas's code of the kernel; if it is nil, ptxas is not
+// asked.
 func (ts *trials) attempt(m Mutant, machine func() ([]byte, error)) (string, error) {
 	code := m.Code()
 	early, err := ts.find(m, code, 0, ts.few)
@@ -237,13 +238,13 @@ func (ts *trials) attempt(m Mutant, machine func() ([]byte, error)) (string, err
 	return "", nil
 }
 
-// oneSize says whether all launches of a kernel are alike but for what is in its buffers.
+// oneSize reports whether the launches of a kernel differ only in the contents of its buffers.
 func oneSize(k *kernel.Kernel) bool {
 	return !slices.ContainsFunc(k.Params, func(p kernel.Param) bool { return p.Mode == kernel.Scalar })
 }
 
-// sameMachine says whether ptxas makes this code of a module, where there is ptxas, which
-// -tags full alone uses, and it takes the module.
+// sameMachine reports whether ptxas makes this code of a module. It is false without ptxas, which
+// only -tags full uses, and if ptxas rejects the module.
 func sameMachine(code ptx.Output, machine func() ([]byte, error)) (bool, error) {
 	if _, missing := full.Ptxas.Find(); missing != "" {
 		return false, nil
@@ -256,15 +257,15 @@ func sameMachine(code ptx.Output, machine func() ([]byte, error)) (bool, error) 
 	return err == nil && bytes.Equal(got, want), nil
 }
 
-// A finding is what trials say of a module.
+// A finding is the result of a module's trials.
 type finding struct {
 	what   string // a kind of report, a changed result, or nothing
 	shown  bool   // in one of them the module does something else than the kernel
 	longer bool   // one of them takes more instructions than the kernel
 }
 
-// find says what is the first thing that trials from lo to hi-1 find wrong with a
-// module, which differs from the kernel where a mutant does.
+// find returns the first fault of a module that trials from lo to hi-1 find. The module differs
+// from the kernel at the mutant's line.
 func (ts *trials) find(m Mutant, code ptx.Output, lo, hi int) (f finding, err error) {
 	var loaded *ptxtest.Runner
 	for i := lo; i < hi; i++ {

@@ -1,6 +1,6 @@
-// Package ptxas asks NVIDIA's assembler about printed modules, where there is one:
-// whether it takes them, and what each kernel needs on an architecture. mlc explain
-// shows that; tests of package codegen/ptx hold every module to it.
+// Package ptxas runs NVIDIA's assembler, if it is installed, on printed modules. The assembler
+// accepts a module or not, and reports the usage of each kernel on an architecture. mlc explain
+// shows the usage; tests of package codegen/ptx check every module.
 package ptxas
 
 import (
@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// Usage is what a kernel needs.
+// Usage is the resources that a kernel needs.
 type Usage struct {
 	Registers   int // a thread
 	Shared      int // bytes of static shared memory, a block
@@ -25,10 +25,10 @@ type Usage struct {
 	SpillLoads  int // bytes, a thread
 }
 
-// ErrMissing says that there is no ptxas, and where to get it.
+// ErrMissing reports that ptxas is missing, and where to get it.
 var ErrMissing = errors.New("no ptxas found, in $MLC_PTXAS or $PATH: tools/install-cuda-tools brings it, as does NVIDIA's CUDA toolkit (no GPU is needed)")
 
-// Find looks for the assembler, which MLC_PTXAS names or which is in PATH.
+// Find looks for the assembler that MLC_PTXAS names, else for ptxas in PATH.
 func Find() (string, error) {
 	path, err := exec.LookPath(cmp.Or(os.Getenv("MLC_PTXAS"), "ptxas"))
 	if err != nil {
@@ -37,8 +37,8 @@ func Find() (string, error) {
 	return path, nil
 }
 
-// Assemble gives what each kernel of a module needs on an architecture such as
-// "sm_80". A module that is not accepted is an error with what ptxas says.
+// Assemble returns the usage of each kernel of a module on an architecture such as "sm_80". If
+// ptxas rejects the module, the error has its message.
 func Assemble(text []byte, arch string) (map[string]Usage, error) {
 	_, said, err := run(text, arch)
 	if err != nil {
@@ -47,8 +47,7 @@ func Assemble(text []byte, arch string) (map[string]Usage, error) {
 	return parse(string(said))
 }
 
-// Code is the machine code of a module, optimised: two modules with the same code
-// are the same to a GPU.
+// Code returns the optimised machine code of a module.
 func Code(text []byte, arch string) ([]byte, error) {
 	code, _, err := run(text, arch)
 	return code, err
@@ -76,7 +75,7 @@ func run(text []byte, arch string) (code, said []byte, err error) {
 	return code, said, err
 }
 
-// needs is what ptxas -v says of a kernel. Shared memory may be left out.
+// needs matches the usage of a kernel in the output of ptxas -v. Shared memory may be left out.
 var needs = regexp.MustCompile(`(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads\n` +
 	`.*Used (\d+) registers(?:.* (\d+) bytes smem)?`)
 

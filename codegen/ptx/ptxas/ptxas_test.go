@@ -8,7 +8,7 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 )
 
-// output is what ptxas prints for two kernels.
+// output is the output of ptxas for two kernels.
 const output = `ptxas info    : 0 bytes gmem
 ptxas info    : Compiling entry function 'k2' for 'sm_80'
 ptxas info    : Function properties for k2
@@ -66,7 +66,7 @@ func TestAssemble(t *testing.T) {
 	}
 }
 
-// TestCode wants equal code for what differs only in how it is written.
+// TestCode wants equal code for modules that differ only in spelling.
 func TestCode(t *testing.T) {
 	full.Needs(t, full.Ptxas)
 	code := func(text string) string {

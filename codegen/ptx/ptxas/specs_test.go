@@ -10,10 +10,10 @@ import (
 	"github.com/arithlang/mlc/compiler/ir/irtest"
 )
 
-// TestShippedSpecs wants the kernels of every shipped spec accepted on every
-// architecture that the module is to run on, with the shared memory that their
-// entries say, and few of them without registers enough. Those whose PTX is on the
-// committed list were; those of the smallest spec are assembled again on one architecture.
+// TestShippedSpecs wants the kernels of every shipped spec accepted on every architecture of
+// Archs. Their shared memory must be as their entries say, and at most 1 in 30 may spill. It
+// assembles only kernels whose PTX is not on the committed list, and the smallest spec on one
+// architecture.
 func TestShippedSpecs(t *testing.T) {
 	list := ptxtest.ReadAssembled(t, "testdata/assembled.txt", irtest.Updating())
 	specs, err := ptxtest.Shipped("../../../specs")

@@ -8,9 +8,9 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 )
 
-// TestCounter holds what is counted of a kernel to counts by hand: it reads and writes
-// rows of 32 elements of 4 bytes, each of which is a request of 4 sectors. A launch of no
-// rows has no counts.
+// TestCounter compares the counts of a kernel with counts by hand. The kernel reads and writes
+// rows of 32 elements of 4 bytes; each row is a request of 4 sectors. A launch of no rows has no
+// counts.
 func TestCounter(t *testing.T) {
 	ks, err := kernel.Parse(`kernel double map
 	in     x f32[B, 32]

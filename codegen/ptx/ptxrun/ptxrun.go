@@ -1,6 +1,6 @@
-// Package ptxrun runs single kernels that package codegen/ptx printed on a device,
-// on buffers of the host: it loads them through a driver of package runtime/cuda,
-// a GPU's or the simulator's. Package cli compares kernels with it.
+// Package ptxrun runs single kernels that package codegen/ptx printed on a device, on buffers of
+// the host. It loads them through a driver of package runtime/cuda, a GPU's or the simulator's.
+// Package cli compares kernels with it.
 package ptxrun
 
 import (

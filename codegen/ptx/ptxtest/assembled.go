@@ -32,7 +32,7 @@ type Assembled struct {
 
 	mu     sync.Mutex
 	hashes map[*kernel.Kernel]string
-	known  map[string]string // by architecture and hash: the usage
+	known  map[string]string // usage by architecture and hash
 	seen   map[string]string // entries that were asked for
 }
 
@@ -64,8 +64,8 @@ func ReadAssembled(t testing.TB, path string, update bool) *Assembled {
 	return a
 }
 
-// Usage is what each kernel needs on an architecture. It assembles the kernels that are not on
-// the list, or all kernels with again, as one module.
+// Usage returns the usage of each kernel on an architecture. It assembles the kernels that are
+// not on the list, or all kernels with again, as one module.
 func (a *Assembled) Usage(ks []*kernel.Kernel, o ptx.Options, arch string, again bool) (map[string]ptxas.Usage, error) {
 	keys, all := map[string]string{}, map[string]ptxas.Usage{}
 	var fresh []*kernel.Kernel

@@ -12,24 +12,23 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
 )
 
-// A Case is a launch of a kernel with the inputs of each replica in each set of buffers,
-// and with what the kernel interpreter makes of them.
+// A Case is a launch of a kernel. It has the inputs and the interpreter's results for each
+// replica in each set of buffers.
 type Case struct {
 	Kernel  *kernel.Kernel
 	Scalars kernel.Scalars // of replica 0
 	Cells   int            // of the grid
 
 	sets        int
-	shapes      bool         // replicas have other numbers of rows
-	add         *kernel.Sums // of products on tensor cores; nil: as is defined
+	shapes      bool         // replicas have different numbers of rows
+	add         *kernel.Sums // sums of products on tensor cores; nil: as defined
 	start, want [Sets * Replicas][]kernel.Buffer
 }
 
-// exampleStep is how far the examples of a replica are from those of the one before.
+// exampleStep is the distance between the examples of adjacent replicas.
 const exampleStep = 5
 
-// NewCase draws inputs and interprets the kernel, which has an entry for a GPU of an
-// architecture.
+// NewCase draws inputs and interprets the kernel. Its entry e is for a GPU of architecture arch.
 func NewCase(k *kernel.Kernel, s kernel.Scalars, kind kerneltest.Kind, seed uint64, e ptx.Entry, arch int) (*Case, error) {
 	s = k.Suited(s)
 	c := &Case{Kernel: k, Scalars: s, Cells: 1, sets: min(max(e.Sets, 1), Sets), shapes: e.Shapes}
@@ -46,8 +45,8 @@ func NewCase(k *kernel.Kernel, s kernel.Scalars, kind kerneltest.Kind, seed uint
 	return c, nil
 }
 
-// replicate makes replica r, counted through the sets, of other inputs than the first, when
-// the first launch asks for it.
+// replicate makes replica r, counted through the sets, with other inputs than the first. The
+// first launch that needs the replica makes it.
 func (c *Case) replicate(r int) error {
 	if c.start[r] != nil {
 		return nil
@@ -69,7 +68,7 @@ func (c *Case) replicate(r int) error {
 	return nil
 }
 
-// scalars are those of a replica.
+// scalars returns the scalars of a replica.
 func (c *Case) scalars(replica int) kernel.Scalars {
 	s := maps.Clone(c.Scalars)
 	if x, ok := s["example"]; ok {
@@ -89,7 +88,7 @@ func (c *Case) scalars(replica int) kernel.Scalars {
 	return c.Kernel.Suited(s)
 }
 
-// shared says whether all replicas of a set read the same buffer: every other one that is
+// shared reports whether all replicas of a set read the same buffer. Every other buffer that is
 // only read is like parameters, the rest like activations.
 func (c *Case) shared(buffer int) bool {
 	return c.Kernel.Params[buffer].Mode == kernel.In && buffer%2 == 1
@@ -102,7 +101,7 @@ func rotate[T float32 | uint16](f []T, by int) {
 	}
 }
 
-// compare holds what a launch left in the buffers of a replica to the interpreter.
+// compare compares the buffers of a replica after a launch with the interpreter's.
 func (c *Case) compare(replica int, got []kernel.Buffer) error {
 	var errs []error
 	for i, b := range got {

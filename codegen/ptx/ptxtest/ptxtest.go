@@ -1,6 +1,6 @@
 // Package ptxtest runs emitted kernels on the simulator of package ptxsim, on the inputs of
-// package kerneltest, and compares them with the kernel interpreter bit for bit. The tests and
-// the mutation gate of package codegen/ptx use it.
+// package kerneltest. It compares them with the kernel interpreter bit for bit. The tests and the
+// mutation gate of package codegen/ptx use it.
 package ptxtest
 
 import (
@@ -17,17 +17,17 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 )
 
-// A Way is how a launch is set up and in which order it runs. No result depends on it.
+// A Way is the set-up and the order of a launch. No result depends on it.
 type Way struct {
 	Order    ptxsim.Order
 	Seed     uint64
-	Blocks   int   // of a replica: 0 is as many as are worth launching
+	Blocks   int   // blocks of a replica; 0: as many as are worth launching
 	Replicas int   // at most Replicas
-	Sets     int   // of buffers, at most Sets; 0: 1
+	Sets     int   // sets of buffers, at most Sets; 0: 1
 	Global   bool  // tiles lie in global scratch, not in shared memory
 	Skew     int   // elements from a multiple of 256 bytes to a buffer
-	Limit    int64 // on lane instructions; 0 is none
-	Arch     int   // of the GPU; 0: 80
+	Limit    int64 // most lane instructions; 0: unlimited
+	Arch     int   // the GPU's architecture; 0: 80
 	Reach    bool  // record the launch for Reached
 }
 
@@ -128,7 +128,7 @@ func CompareOn(t *testing.T, kinds []kerneltest.Kind, ks []*kernel.Kernel, o ptx
 
 // compare checks one launch in some ways, if it suits the kernel, and returns the first error.
 func compare(k *kernel.Kernel, s kernel.Scalars, kind kerneltest.Kind, seed uint64, runs []*Runner) error {
-	cases := map[int]*Case{} // by architecture if results depend on it
+	cases := map[int]*Case{} // cases by architecture, if results depend on it
 	for _, r := range runs {
 		e, arch := r.entries[k.Name], 0
 		if e.Tensor {

@@ -15,7 +15,7 @@ type region struct {
 	base   ptxsim.Ptr
 	lead   int // bytes before part 0
 	size   int // of a part
-	stride int // from part to part
+	stride int // distance between parts
 	count  int
 	before []byte // all of the allocation, when nothing was written to it
 }

@@ -47,8 +47,8 @@ func (r *Runner) In(w Way) (*Runner, error) {
 	return other, err
 }
 
-// Check launches a case and holds what it leaves to the interpreter. What the simulator
-// only warns of is an error, too: no schedule means it.
+// Check launches a case and compares its results with the interpreter's. A warning of the
+// simulator is an error, too: no schedule intends it.
 func (r *Runner) Check(c *Case) error {
 	l, err := r.prepare(c)
 	if err != nil {
@@ -80,7 +80,7 @@ func (r *Runner) Check(c *Case) error {
 // Steps is how many lane instructions the last launch has run.
 func (r *Runner) Steps() int64 { return r.stats.Steps }
 
-// Reached is which lines the last launch came to, if its Way asks for that.
+// Reached returns the lines that the last launch reached, if its Way records them.
 func (r *Runner) Reached() map[int]ptxsim.Reach { return r.stats.Reached }
 
 // A launch is a case in the memory of a device.
@@ -92,7 +92,7 @@ type launch struct {
 	sets    int
 	dynamic int // bytes of shared memory
 	regions []*region
-	scratch *region // nil: there is none
+	scratch *region // may be nil
 	rest    []ptxsim.Ptr
 	sig     abi.Signature
 	args    abi.Args
@@ -188,8 +188,8 @@ const (
 	mostScratch = 8 << 20   // bytes of global scratch, which decide how many blocks are launched
 )
 
-// placeTiles packs where the tiles lie. What does not fit into shared memory is in
-// global memory either way.
+// placeTiles packs the place of the tiles. Tiles too large for shared memory are always in global
+// memory.
 func (l *launch) placeTiles() error {
 	size := cost.Value(l.entry.Scratch, l.Scalars)
 	if size < 0 {
@@ -212,7 +212,7 @@ func (l *launch) placeTiles() error {
 	return l.scratch.mark()
 }
 
-// declared holds the parameters that an entry declares to those of its signature.
+// declared compares the parameters that an entry declares with its signature.
 func (l *launch) declared(k *ptxsim.Kernel) error {
 	var have, want []string
 	buffers := len(l.start[0])

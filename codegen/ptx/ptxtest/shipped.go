@@ -23,16 +23,16 @@ type Spec struct {
 	Options ptx.Options // that its programs have
 }
 
-// Representatives are specs that have among them each operation in each schedule, with a mask,
-// a bias, a window, dropout and packed rows or without, that some spec has.
+// Representatives are specs that together have each combination of operation, schedule, mask,
+// bias, window, dropout and packed rows of any spec.
 var Representatives = []string{
 	"abacus/figure21", "adders/frontier", "adders/windows", "bias/parity_rpe", "bias/parity_window", "bias/successor_abc",
 	"small/abacus_window", "small/copy", "small/embeddings", "small/rounds", "small/sort", "small/sum", "successor", "tiny",
 }
 
-// Shipped compiles the specs below a folder and lists those that lower, one with stages by
-// stage: the Representatives, and all with -tags full. Files without a task are parts of
-// others.
+// Shipped compiles the specs below a folder and lists specs that lower; each stage of a spec has
+// an entry. They are the Representatives, or all specs with -tags full. Files without a task are
+// parts of others.
 func Shipped(dir string) ([]Spec, error) {
 	return shipped(dir, full.Tests)
 }
@@ -62,8 +62,7 @@ func shipped(dir string, all bool) ([]Spec, error) {
 	return specs, err
 }
 
-// Distinct keeps the kernels that compute something else than those before them:
-// texts that differ by more than the kernel's name.
+// Distinct drops kernels that differ from an earlier one only in name.
 func Distinct(specs []Spec) []Spec {
 	var out []Spec
 	seen := map[string]bool{}

@@ -29,8 +29,8 @@ func TestShipped(t *testing.T) {
 	}
 }
 
-// TestRepresentatives wants each operation in each schedule, with a mask, a bias, a window,
-// dropout and packed rows or without, that a spec has in one of those that stand for all.
+// TestRepresentatives wants each combination of operation, schedule, mask, bias, window, dropout
+// and packed rows of any spec in a representative.
 func TestRepresentatives(t *testing.T) {
 	full.Only(t)
 	has := regexp.MustCompile(`(?m)^  (mask|bias|window|drop|in +(row|example)_\w+)`)

@@ -131,7 +131,7 @@ func (op instruction) matrix(g *rand.Rand, n, spread int) [][]float32 {
 	return all
 }
 
-// terms are the matrices that are multiplied in turn.
+// terms are the matrices to multiply one after another.
 func (op instruction) terms(a, b [][]float32) [][2][][]float32 {
 	all := make([][2][][]float32, len(op.factors(nil, nil)))
 	for side, x := range [][][]float32{a, b} {
@@ -164,7 +164,7 @@ func (op instruction) laid(a, b [][]float32, c []float32) []byte {
 // place is which sum a register of a lane is.
 func place(lane, r int) int { return (lane/4+8*(r>>1))*cols + lane%4*2 + r&1 }
 
-// sums are what all lanes have computed.
+// sums returns the sums of all lanes.
 func sums(memory []byte) []float32 {
 	c := make([]float32, rows*cols)
 	for lane := range lanes {
