@@ -12,10 +12,10 @@ type address struct {
 	typ expr.Type
 }
 
-// bytes is the size of an element.
+// bytes returns the size of an element.
 func (a address) bytes() int { return kernel.Bytes(a.typ) }
 
-// plus is the address that lies so many elements further.
+// plus returns the address that lies so many elements further.
 func (a address) plus(n int) address { return address{a.Plus(n * a.bytes()), a.typ} }
 
 // load reads elements side by side.
@@ -49,7 +49,7 @@ func (p *printer) at(e *expr.Expr, so known) address {
 	return p.element(s, p.eval(index, so)).plus(offset)
 }
 
-// element is the address of an element of a slice by its index.
+// element returns the address of an element of a slice by its index.
 func (p *printer) element(slice address, index asm.Value) address {
 	op := "mad.wide.s32"
 	if isShort(slice) {
@@ -59,7 +59,7 @@ func (p *printer) element(slice address, index asm.Value) address {
 	return slice
 }
 
-// isShort says whether an address has 32 bits.
+// isShort reports whether an address has 32 bits.
 func isShort(at address) bool { return at.Base.Class() == asm.Word }
 
 // stride is times n elements in bytes, as wide as an address.
@@ -74,7 +74,7 @@ func (p *printer) stride(at address, n *expr.Expr, times int) asm.Value {
 	return p.f.Do("mul.wide.s32", p.value(n), asm.Int(size))
 }
 
-// behind is the address a stride after another.
+// behind returns the address a stride after another.
 func (p *printer) behind(at address, by asm.Value) address {
 	if n, known := by.Const(); known && int(n) < maxOffset-at.Bytes {
 		at.Bytes += int(n)
@@ -84,7 +84,7 @@ func (p *printer) behind(at address, by asm.Value) address {
 	return at
 }
 
-// pointer is an address that advances.
+// pointer returns an address that advances.
 func (p *printer) pointer(at address) address {
 	at.Base = p.f.Variable(at.Base)
 	return at
@@ -93,7 +93,7 @@ func (p *printer) pointer(at address) address {
 // advance moves a pointer.
 func (p *printer) advance(at address, by asm.Value) { p.f.Into(at.Base, sumOf(at), at.Base, by) }
 
-// sumOf is the instruction that adds to an address.
+// sumOf returns the instruction that adds to an address.
 func sumOf(at address) string {
 	if isShort(at) {
 		return "add.s32"

@@ -64,7 +64,7 @@ type attend struct {
 	buffers      map[string]bool              // of the kernel
 }
 
-// attentions are the cells of a kernel's grid.
+// attentions returns the cells of a kernel's grid.
 func (p *printer) attentions(k *kernel.Kernel) (cells, error) {
 	m, _ := attentionOf(k)
 	f := p.f
@@ -159,7 +159,7 @@ func (a *attend) shared(rows ...int) (all []swizzled) {
 	return all
 }
 
-// apart says whether keys and values fit into shared memory together.
+// apart reports whether keys and values fit into shared memory together.
 func (a *attend) apart() bool {
 	return (2*keysAtOnce+a.MostRows())*a.width*narrowBytes <= mostStatic
 }
@@ -179,7 +179,7 @@ func (a *attend) cell() {
 	f.If(f.Do("not.pred", few), a.often)
 }
 
-// MostRows is the most rows of a cell.
+// MostRows returns the most rows of a cell.
 func (a *attention) MostRows() int { return a.scores.MostRows }
 
 // copy begins to copy rows of a head from first on. Rows from left on are 0. With fours, rows
@@ -309,7 +309,7 @@ func (a *attend) wantedBy(reduction int) map[string]bool {
 	return wanted
 }
 
-// wants says whether an array, or random words, are computed.
+// wants reports whether an array, or random words, are computed.
 func (a *attend) wants(name string) bool { return a.wanted == nil || a.wanted[name] }
 
 // blocks computes the scores of keysAtOnce keys at a time, and calls do with the first key.
@@ -420,7 +420,7 @@ func (a *attend) scalars(from int) {
 	}
 }
 
-// overKeys says whether a statement is a reduction over keys.
+// overKeys reports whether a statement is a reduction over keys.
 func (a *attend) overKeys(s kernel.Stmt) (r *kernel.Reduce, ok bool) {
 	r, ok = s.(*kernel.Reduce)
 	return r, ok && !a.ofHead(r, a.buffers)

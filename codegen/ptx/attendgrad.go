@@ -29,7 +29,7 @@ func attentionGradPieces(k *kernel.Kernel, _ kernel.Geometry) string {
 	return fmt.Sprintf("a cell, %d warps of %d rows of queries, then %d of keys, %d at once", 2*blocks, fragmentRows, gradWarps, keys)
 }
 
-// room is how many blocks of queries, and how many keys, are in shared memory. With the widest
+// room returns how many blocks of queries, and how many keys, are in shared memory. With the widest
 // heads half of the warps have no queries.
 func (g *attentionGrad) room() (blocks, keys int) {
 	row := 2 * narrowBytes * int(g.scores.Axes[2].Size.I) // of two factors
@@ -57,7 +57,7 @@ type attendGrad struct {
 	stats        []string        // needed values that are reduced or read from memory, kept by query
 }
 
-// attentionGrads are the cells of a kernel's grid.
+// attentionGrads returns the cells of a kernel's grid.
 func (p *printer) attentionGrads(k *kernel.Kernel) (cells, error) {
 	m, _ := attentionGradOf(k)
 	f := p.f
@@ -130,7 +130,7 @@ func (g *attendGrad) enterBlock(number asm.Value) {
 	g.open = g.size
 }
 
-// openOf is how many keys 16 queries of a block, from row from on, may see.
+// openOf returns how many keys 16 queries of a block, from row from on, may see.
 func (g *attendGrad) openOf(from asm.Value) asm.Value {
 	if first, height, ok := g.m.queriesOf(); ok {
 		return g.openFrom(g.m.inner, first, height, from)
@@ -321,13 +321,13 @@ func (g *attendGrad) writeRows(sums []accumulators, block asm.Value) {
 	}
 }
 
-// plainLet says whether a statement is a let that reads no array.
+// plainLet reports whether a statement is a let that reads no array.
 func plainLet(s kernel.Stmt) bool {
 	l, ok := s.(*kernel.Let)
 	return ok && len(expr.Elems(l.Value)) == 0
 }
 
-// statsOf is the address of a query's stats.
+// statsOf returns the address of a query's stats.
 func (g *attendGrad) statsOf(block, row asm.Value) address {
 	f := g.f
 	query := f.Do("mad.lo.s32", block, asm.Int(blockOfRows), row)

@@ -101,7 +101,7 @@ func renamed(body []kernel.Stmt, names map[string]string) []kernel.Stmt {
 	return kernel.RewriteAll(body, func(e *expr.Expr) *expr.Expr { return expr.Subst(e, to) })
 }
 
-// place is the index of a score by row and column.
+// place returns the index of a score by row and column.
 func (a *attention) place() *expr.Expr {
 	return at(a.scores.Dst, map[string]string{a.scores.Axes[0].Var: rowVar, a.scores.Axes[1].Var: colVar})
 }
@@ -164,7 +164,7 @@ func (a *attention) checkRows(inRegisters map[string]bool, buffers map[string]bo
 	return ""
 }
 
-// ofHead says whether a reduction is over the width of a head and reads only buffers, so that it
+// ofHead reports whether a reduction is over the width of a head and reads only buffers, so that it
 // does not need the scores.
 func (a *attention) ofHead(r *kernel.Reduce, buffers map[string]bool) bool {
 	return expr.Equal(r.Axis.Size, a.scores.Axes[2].Size) &&

@@ -18,7 +18,7 @@ type span struct{ lo, hi float64 }
 
 func exact(x float64) span { return span{x, x} }
 
-// size is the largest absolute value.
+// size returns the largest absolute value.
 func (x span) size() float64 { return max(math.Abs(x.lo), math.Abs(x.hi)) }
 
 // off returns x widened by an error.
@@ -49,7 +49,7 @@ func bf16(x float64) float64 {
 	return math.RoundToEven(x/unit) * unit
 }
 
-// dot is a sum of products on tensor cores.
+// dot returns a sum of products on tensor cores.
 func dot(x, y []span) span {
 	sum, size := span{}, 0.0
 	for i := range x {
@@ -59,7 +59,7 @@ func dot(x, y []span) span {
 	return sum.off((2 + float64(len(x))/8) * (0x1p-23*size + 0x1p-149))
 }
 
-// total is a sum in F32 in any order.
+// total returns a sum in F32 in any order.
 func total(x []span) span {
 	sum, size := span{}, 0.0
 	for _, x := range x {
@@ -104,7 +104,7 @@ func (x *exactly) scores(i int) []span {
 	return scores
 }
 
-// results are the rows of results.
+// results returns the rows of results.
 func (x *exactly) results() [][]span {
 	var all [][]span
 	for i := range x.q {
@@ -121,7 +121,7 @@ func rounds(x []span) []span {
 	return all
 }
 
-// weighted is the sum of as many rows as there are weights.
+// weighted returns the sum of as many rows as there are weights.
 func weighted(weights []span, rows [][]span) []span {
 	var sums []span
 	for d := range rows[0] {
@@ -165,14 +165,14 @@ func (x *exactly) gradients() (dq, dk, dv [][]span) {
 	return dq, dk, dv
 }
 
-// undropped is a kernel without its dropout.
+// undropped returns a kernel without its dropout.
 func undropped(text string) string {
 	text = strings.Replace(text, "where(bits[e] < 0x1999999au, 0.0, p[r, e] * norm * 1.1111112)", "p[r, e] * norm", 1)
 	text = regexp.MustCompile(`(?m)^.*(bits|drop |weight f32).*\n`).ReplaceAllString(text, "")
 	return strings.ReplaceAll(text, "weight[", "p[")
 }
 
-// rowsOf are the rows of a head of an example in a buffer that two heads share.
+// rowsOf returns the rows of a head of an example in a buffer that two heads share.
 func rowsOf(b kernel.Buffer, example, rows, h, head int) [][]span {
 	all := make([][]span, rows)
 	for i := range all {
@@ -183,7 +183,7 @@ func rowsOf(b kernel.Buffer, example, rows, h, head int) [][]span {
 	return all
 }
 
-// elementOf is an element of BF16 or F32.
+// elementOf returns an element of BF16 or F32.
 func elementOf(b kernel.Buffer, i int) float64 {
 	if b.H != nil {
 		return float64(math.Float32frombits(uint32(b.H[i]) << 16))

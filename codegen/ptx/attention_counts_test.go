@@ -57,7 +57,7 @@ const causal = `kernel causal attention
 end
 `
 
-// causalOf is the text of this kernel with heads that are so wide.
+// causalOf returns the text of this kernel with heads that are so wide.
 func causalOf(head int) string {
 	name := "causal_" + strconv.Itoa(head)
 	return strings.NewReplacer("kernel causal", "kernel "+name, "WIDTH", strconv.Itoa(2*head), "HEAD", strconv.Itoa(head)).Replace(causal)
@@ -137,7 +137,7 @@ func TestAttentionGradCounts(t *testing.T) {
 	}
 }
 
-// untabled is a gradient without a table, whose results are all rounded.
+// untabled returns a gradient without a table, whose results are all rounded.
 func untabled(text string) string {
 	text = regexp.MustCompile(`(?m)^ *(in     table|tile   biases|set    biases|out    d[qkv] |set    d[qkv]\[).*\n`).ReplaceAllString(text, "")
 	return strings.NewReplacer(", _, table", "", " + biases[a1, e]", "").Replace(text)

@@ -209,7 +209,7 @@ func (g *attentionGrad) product(d *kernel.Dot) string {
 	return ""
 }
 
-// fromFirst says whether a product adds to rows of its sum from the first one on.
+// fromFirst reports whether a product adds to rows of its sum from the first one on.
 func (g *attentionGrad) fromFirst(d *kernel.Dot) bool {
 	place := expr.New(expr.Add, expr.New(expr.Mul, expr.NewVar(d.Axes[0].Var, expr.I32), d.Axes[1].Size), expr.NewVar(d.Axes[1].Var, expr.I32))
 	return !d.Zero && expr.Equal(expr.Simplify(d.Dst.Args[0]), expr.Simplify(place))
@@ -235,7 +235,7 @@ func (g *attentionGrad) goOn(s kernel.Stmt, buffers map[string]bool) {
 	g.follow = append(g.follow, named)
 }
 
-// meaning is the value of a let of a block.
+// meaning returns the value of a let of a block.
 func (g *attentionGrad) meaning(e *expr.Expr) *expr.Expr {
 	for _, l := range g.inner {
 		if e.Op == expr.Var && l.Name == e.Name {
@@ -245,7 +245,7 @@ func (g *attentionGrad) meaning(e *expr.Expr) *expr.Expr {
 	return e
 }
 
-// own says whether an element, by row and column, has the index of place.
+// own reports whether an element, by row and column, has the index of place.
 func (g *attentionGrad) own(e *expr.Expr, row, col string, place *expr.Expr) bool {
 	return expr.Equal(at(e, map[string]string{row: rowVar, col: colVar}), g.placeOf(place))
 }
@@ -283,7 +283,7 @@ func (g *attentionGrad) set(s *kernel.Set, buffers map[string]bool) string {
 	return "it sets other arrays"
 }
 
-// onlyOwn says whether an assignment by row and column reads only buffers, and the product's
+// onlyOwn reports whether an assignment by row and column reads only buffers, and the product's
 // result at its own row and column.
 func onlyOwn(s *kernel.Set, d *kernel.Dot, buffers map[string]bool) bool {
 	place := at(d.Dst, map[string]string{d.Axes[0].Var: rowVar, d.Axes[1].Var: colVar})
@@ -378,7 +378,7 @@ func (g *attentionGrad) queriesOf() (first, height *kernel.Let, ok bool) {
 	return first, height, affine && expr.Equal(step, least) && rows.Op == expr.Min && expr.Equal(rows.Args[1], least) && expr.Depends(rows.Args[0], first.Name)
 }
 
-// mostBlocks is the most blocks of queries in a cell, over the launch's scalars, if known.
+// mostBlocks returns the most blocks of queries in a cell, over the launch's scalars, if known.
 func (g *attentionGrad) mostBlocks() (n *expr.Expr, ok bool) {
 	lets := meanings(g.lets)
 	ofData := func(e *expr.Expr) bool { return len(expr.Elems(e)) > 0 }

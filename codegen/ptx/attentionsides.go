@@ -58,7 +58,7 @@ func (g *attentionGrad) rowsOf(l *kernel.For, buffers map[string]bool) string {
 	return ""
 }
 
-// sumOverExamples says whether a tile is a sum over examples.
+// sumOverExamples reports whether a tile is a sum over examples.
 func (g *attentionGrad) sumOverExamples(name string) bool {
 	return slices.ContainsFunc(g.before, func(s *kernel.Set) bool { return g.examples != nil && s.Dst.Name == name })
 }

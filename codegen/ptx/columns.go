@@ -166,7 +166,7 @@ func (c *columns) terms() string {
 	return ""
 }
 
-// read says whether expressions read the sums.
+// read reports whether expressions read the sums.
 func (c *columns) read(es ...*expr.Expr) bool {
 	for _, e := range append(expr.Elems(es...), expr.Vars(es...)...) {
 		if _, sum := c.of[e.Name]; sum {
@@ -187,7 +187,7 @@ func elements(l *kernel.For) map[*expr.Expr]bool {
 	return all
 }
 
-// turn is how many rows are staged at a time. A single sum has room for twice as many rows, so
+// turn returns how many rows are staged at a time. A single sum has room for twice as many rows, so
 // it waits for memory half as often. Rows beyond the last repeat it, which must cost little.
 func (c *columns) turn() int {
 	if len(c.sums) == 1 && !has(c.rows.Body, isReduce) {

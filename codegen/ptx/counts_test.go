@@ -55,7 +55,7 @@ func counted(t *testing.T, k *kernel.Kernel, s kernel.Scalars) (n *ptxsim.Counts
 	return stats.Counts, int64(cost.Value(cost.Bytes(k), s))
 }
 
-// asked is the bytes of the sectors that warps ask of global memory.
+// asked returns the bytes of the sectors that warps ask of global memory.
 func asked(n *ptxsim.Counts) int64 { return 32 * (n.Loads.Sectors + n.Stores.Sectors) }
 
 // TestColumnCounts wants sums over rows of shipped models to read each row once. Every block of

@@ -52,15 +52,15 @@ const (
 	stagePad = 4
 )
 
-// bytes is the shared memory that a tiling takes for its operands.
+// bytes returns the shared memory that a tiling takes for its operands.
 func (t tiling) bytes() int {
 	return kernel.Bytes(expr.F32) * t.depth * (t.rows + t.cols + 2*stagePad)
 }
 
-// threads is how many threads compute a tile.
+// threads returns how many threads compute a tile.
 func (t tiling) threads() int { return t.rows / t.high * (t.cols / t.wide) }
 
-// share is a thread's share of a tile: columns in fours, so that adjacent threads read adjacent
+// share returns a thread's share of a tile: columns in fours, so that adjacent threads read adjacent
 // elements.
 func (t tiling) share(p *printer, n flat.Product) share {
 	return share{
@@ -69,7 +69,7 @@ func (t tiling) share(p *printer, n flat.Product) share {
 	}
 }
 
-// upTo is a tiling for sums of so many products.
+// upTo returns a tiling for sums of so many products.
 func (t tiling) upTo(depth *expr.Expr) tiling {
 	if depth.IsConst() {
 		t.depth = min(t.depth, powerOfTwo(int(depth.I)))
@@ -95,7 +95,7 @@ func (p *printer) makeStage(half int) {
 	p.entry.Static += 2 * half
 }
 
-// inTiles says whether a product is one for the whole block.
+// inTiles reports whether a product is one for the whole block.
 func inTiles(n *kernel.Dot) bool { return len(n.Axes) > 2 && !expr.IsInt(n.Axes[0].Size, 1) }
 
 // tilingOf chooses by the known bounds of the output.
@@ -130,10 +130,10 @@ func tiles(n *kernel.Dot, g kernel.Geometry, rows, cols int) int {
 	return g.Replicas * of(n.MostRows, rows) * of(n.MostCols, cols)
 }
 
-// powerOfTwo is the least power of two that is not below n.
+// powerOfTwo returns the least power of two that is not below n.
 func powerOfTwo(n int) int { return 1 << bits.Len(uint(max(n, 1)-1)) }
 
-// fits says whether a size is sure to be at most so much; 0 is any, or unknown.
+// fits reports whether a size is sure to be at most so much; 0 is any, or unknown.
 func fits(size, most int) bool { return most == 0 || size > 0 && size <= most }
 
 // dot adds a matrix product, each output in ascending k.
@@ -185,7 +185,7 @@ func (p *printer) sideBySide(o flat.Operand, columns *expr.Expr) int {
 	return 1
 }
 
-// transposed is an operand with rows for columns.
+// transposed returns an operand with rows for columns.
 func transposed(o flat.Operand) flat.Operand {
 	o.RS, o.CS = o.CS, o.RS
 	return o

@@ -35,7 +35,7 @@ func (p *printer) neighbours(value *expr.Expr, name string, first asm.Value, v i
 	return p.across(value, name, first, v, loaded)
 }
 
-// elementsOf are the elements of an expression whose arrays are given.
+// elementsOf returns the elements of an expression whose arrays are given.
 func elementsOf(value *expr.Expr, given map[string][]asm.Value) map[*expr.Expr][]asm.Value {
 	all := map[*expr.Expr][]asm.Value{}
 	for _, e := range expr.Elems(value) {

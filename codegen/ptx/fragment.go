@@ -37,10 +37,10 @@ var (
 	splitFormat  = format{wordBytes, "m16n8k8.row.col.f32.tf32.tf32.f32"} // for halves of elements
 )
 
-// unit is how many elements a unit has.
+// unit returns how many elements a unit has.
 func (x format) unit() int { return unitBytes / x.bytes }
 
-// deep is how many products an instruction adds to an output.
+// deep returns how many products an instruction adds to an output.
 func (x format) deep() int { return fragmentUnits * x.unit() }
 
 // A swizzled is a row-major matrix in shared memory with cols columns, in units of 16 bytes. An
@@ -53,7 +53,7 @@ type swizzled struct {
 	twos bool
 }
 
-// rowBytes is the distance between rows.
+// rowBytes returns the distance between rows.
 func (s swizzled) rowBytes() int { return s.bytes * s.cols }
 
 // units returns how many units of a row are permuted with each other. It is the largest power of
@@ -119,7 +119,7 @@ func (p *printer) laneOf(x factor) (row, unit asm.Value) {
 	return row, unit
 }
 
-// moved is a factor that lies by bytes further.
+// moved returns a factor that lies by bytes further.
 func (p *printer) moved(x factor, by asm.Value) factor {
 	lanes := x.lanes
 	x.lanes = nil
@@ -142,7 +142,7 @@ func (p *printer) fragment(x factor, outer, k int) []asm.Value {
 	return p.f.LoadMatrices(x.at(k, outer), 4, true)
 }
 
-// at is a lane's address for a row and a column of the warp's part. Col is a multiple of two units.
+// at returns a lane's address for a row and a column of the warp's part. Col is a multiple of two units.
 func (x factor) at(row, col int) asm.Address {
 	pair := col / (2 * x.unit())
 	at := x.Address

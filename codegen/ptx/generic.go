@@ -102,7 +102,7 @@ func (p *printer) kernel(s schedule, choice Choice) error {
 	return nil
 }
 
-// needsBlock says whether a cell is worth a whole block: it computes products or
+// needsBlock reports whether a cell is worth a whole block: it computes products or
 // loops over rows.
 func needsBlock(body []kernel.Stmt) bool {
 	return has(body, isProduct) || slices.ContainsFunc(body, func(n kernel.Stmt) bool {
@@ -116,7 +116,7 @@ func isProduct(n kernel.Stmt) bool {
 	return ok && len(d.Axes) > 1
 }
 
-// has says whether there is such a statement in a body, or within its statements.
+// has reports whether there is such a statement in a body, or within its statements.
 func has(body []kernel.Stmt, such func(kernel.Stmt) bool) bool {
 	for n := range kernel.All(body) {
 		if such(n) {

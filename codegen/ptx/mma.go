@@ -36,10 +36,10 @@ const (
 
 func (t mmaTiling) threads() int { return t.rows / t.high * (t.cols / t.wide) * warpThreads }
 
-// bytes is the shared memory of a stage.
+// bytes returns the shared memory of a stage.
 func (t mmaTiling) bytes() int { return stageUnits * unitBytes * (t.rows + t.cols) }
 
-// depth is how many k a stage has.
+// depth returns how many k a stage has.
 func (x format) depth() int { return stageUnits * x.unit() }
 
 // mmaTilingOf chooses a tiling by the number of blocks.
@@ -76,13 +76,13 @@ func notMMA(k *kernel.Kernel, aligned map[string]bool) string {
 	return ""
 }
 
-// isNarrow says whether a statement is a product of BF16 factors.
+// isNarrow reports whether a statement is a product of BF16 factors.
 func isNarrow(s kernel.Stmt) bool { return isProduct(s) && s.(*kernel.Dot).A.Type == expr.BF16 }
 
-// forCores says whether a statement is a product of BF16, or of halves of F32.
+// forCores reports whether a statement is a product of BF16, or of halves of F32.
 func forCores(s kernel.Stmt) bool { return isNarrow(s) || isProduct(s) && s.(*kernel.Dot).Split }
 
-// formatOf is how tensor cores multiply the factors of a product.
+// formatOf returns how tensor cores multiply the factors of a product.
 func formatOf(d *kernel.Dot) format {
 	if d.Split {
 		return splitFormat
@@ -90,7 +90,7 @@ func formatOf(d *kernel.Dot) format {
 	return narrowFormat
 }
 
-// inUnits says whether the columns of an operand are adjacent, in whole units of 16 bytes in
+// inUnits reports whether the columns of an operand are adjacent, in whole units of 16 bytes in
 // each row.
 func (x format) inUnits(o flat.Operand, columns *expr.Expr) bool {
 	units := func(e *expr.Expr) bool { return expr.IsMultiple(e, expr.Int(int64(x.unit()))) }
@@ -125,7 +125,7 @@ type mma struct {
 	read, write   asm.Value // which stage is next, in bytes
 }
 
-// mmaTiles are the tiles of a product's output.
+// mmaTiles returns the tiles of a product's output.
 func (p *printer) mmaTiles(k *kernel.Kernel) (cells, error) {
 	t, _ := tiledOf(k)
 	size, n := mmaTilingOf(t.Dot, p.geometry), flat.ProductOf(t.Dot)
@@ -144,7 +144,7 @@ func (p *printer) mmaTiles(k *kernel.Kernel) (cells, error) {
 	}}, nil
 }
 
-// inGroups is the place of a tile by its number. Numbers go through mmaGroup rows of tiles,
+// inGroups returns the place of a tile by its number. Numbers go through mmaGroup rows of tiles,
 // column by column, then through the next rows.
 func (q *mma) inGroups(tile, down, across asm.Value) (row, col asm.Value) {
 	f := q.f
@@ -178,7 +178,7 @@ func newMMA(p *printer, n flat.Product, t mmaTiling) *mma {
 	return q
 }
 
-// part is a warp's part of a factor's tiles, for n rows or columns of the output.
+// part returns a warp's part of a factor's tiles, for n rows or columns of the output.
 func (q *mma) part(s *feed, left bool, first asm.Value, n int) factor {
 	if s.alongK {
 		return q.factorOf(s.tile, left, true, first, asm.Int(0), q.depth())
@@ -246,7 +246,7 @@ func (q *mma) sums(m0, n0, row, col asm.Value) accumulators {
 	return acc
 }
 
-// behindStage is the stage after another.
+// behindStage returns the stage after another.
 func (q *mma) behindStage(stage asm.Value) asm.Value {
 	next := q.f.Do("add.s32", stage, asm.Int(q.pitch))
 	return q.choose(q.f.Do("setp.eq.s32", next, asm.Int(q.stages*q.pitch)), asm.Int(0), next)

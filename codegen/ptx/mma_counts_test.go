@@ -43,7 +43,7 @@ var multiplications = []multiplied{
 	{"least_outer", "x' * w", 128, 128, 333, "products", 32, 32, false},
 }
 
-// inFormats are the products in both formats; of halves, which take thrice the
+// inFormats returns the products in both formats; of halves, which take thrice the
 // instructions, with shorter sums.
 func inFormats() []multiplied {
 	all := slices.Clone(multiplications)
@@ -57,7 +57,7 @@ func inFormats() []multiplied {
 	return all
 }
 
-// bytes is the size of an element of a factor.
+// bytes returns the size of an element of a factor.
 func (m multiplied) bytes() int {
 	if m.split {
 		return 4
@@ -115,7 +115,7 @@ func (m multiplied) w(k, j int) int {
 	return k*m.cols + j
 }
 
-// drawn are the buffers, of numbers of many sizes.
+// drawn returns the buffers, of numbers of many sizes.
 func (m multiplied) drawn() []kernel.Buffer {
 	r := rand.New(rand.NewPCG(1, 2))
 	draw := func(n int) []float32 {
@@ -214,7 +214,7 @@ func launched(t *testing.T, k *kernel.Kernel, o ptx.Options, arch int, scalars k
 	return stats
 }
 
-// floats are the numbers of a factor.
+// floats returns the numbers of a factor.
 func floats(b kernel.Buffer) []float64 {
 	var all []float64
 	for _, h := range b.H {

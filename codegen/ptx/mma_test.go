@@ -43,7 +43,7 @@ const narrow = `kernel narrow matmul
 end
 `
 
-// splitOf is a text like narrow of products of halves, half as many: stages are half as deep.
+// splitOf returns a text like narrow of products of halves, half as many: stages are half as deep.
 func splitOf(text string) string {
 	return strings.NewReplacer("kernel narrow", "kernel narrow_split", "bf16[", "f32[", "f32(res[r, e])", "res[r, e]", "bf16(", "2.0 * (",
 		"x[first + i, k] * w[k, j] for i < height, j < 72, k < 104", "x[first + i, k] * w[k, j]; split", "104", "52").Replace(text)

@@ -159,7 +159,7 @@ func (p *printer) place(tiles, body []kernel.Stmt) {
 	}
 }
 
-// ownTiles are the tiles of loops whose iterations are distributed to warps.
+// ownTiles returns the tiles of loops whose iterations are distributed to warps.
 func ownTiles(body []kernel.Stmt) map[string]bool {
 	own := map[string]bool{}
 	for n := range kernel.All(body) {
@@ -203,7 +203,7 @@ func (p *printer) scratch(tiles []tile) {
 	p.entry.Scratch = sum
 }
 
-// classOf is the class of registers for a type.
+// classOf returns the class of registers for a type.
 func classOf(t expr.Type) asm.Class {
 	switch t {
 	case expr.F32:

@@ -57,7 +57,7 @@ func pointsPieces(*kernel.Kernel, kernel.Geometry) string {
 	return fmt.Sprintf("a cell, %d threads of %d elements a turn", pointThreads, vectorMost)
 }
 
-// points are the ranges of a pointwise kernel.
+// points returns the ranges of a pointwise kernel.
 func (p *printer) points(k *kernel.Kernel) (cells, error) {
 	t, _ := pointwiseOf(k)
 	f, turn := p.f, asm.Int(vectorMost*pointThreads)
@@ -85,7 +85,7 @@ func (p *printer) points(k *kernel.Kernel) (cells, error) {
 	}}, nil
 }
 
-// wide says whether all elements lie in fours at multiples of their size.
+// wide reports whether all elements lie in fours at multiples of their size.
 func (t pointwise) wide(known map[string]bool) bool {
 	for _, s := range t.sets {
 		for _, e := range append(expr.Elems(s.Value), s.Dst) {

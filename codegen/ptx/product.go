@@ -95,11 +95,11 @@ func (q *product) along(size asm.Value, n int, once bool, tile func(at asm.Value
 	q.count(asm.Int(0), q.once(size), asm.Int(n), tile)
 }
 
-// once is a size of at least 1: an empty product also runs its barriers, which its neighbours
+// once returns a size of at least 1: an empty product also runs its barriers, which its neighbours
 // need.
 func (q *product) once(size asm.Value) asm.Value { return q.f.Do("max.s32", size, asm.Int(1)) }
 
-// ceilDiv is a size in units of n, rounded up.
+// ceilDiv returns a size in units of n, rounded up.
 func ceilDiv(size *expr.Expr, n int) *expr.Expr {
 	return expr.Simplify(expr.New(expr.Div, expr.New(expr.Add, size, expr.Int(int64(n-1))), expr.Int(int64(n))))
 }
@@ -154,7 +154,7 @@ func (q *product) sums(m0, n0 asm.Value) [][]asm.Value {
 	return acc
 }
 
-// left is how many k an iteration from k0 on has.
+// left returns how many k an iteration from k0 on has.
 func (q *product) left(k0 asm.Value) asm.Value {
 	depth := asm.Int(q.depth)
 	if whole(q.sizeK, q.depth) {
@@ -261,7 +261,7 @@ func (q *product) put(s *source) {
 	}
 }
 
-// inTurn is an address in the present half of the shared memory.
+// inTurn returns an address in the present half of the shared memory.
 func (q *product) inTurn(at address) address {
 	at.Base = q.f.Do("add.s32", at.Base, q.turn)
 	return at

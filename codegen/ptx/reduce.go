@@ -88,7 +88,7 @@ func (p *printer) reduces(n *kernel.Reduce, rows int, enter func(row int)) []asm
 	return accs
 }
 
-// inFours says whether elements for four values of a variable lie side by side, and are
+// inFours reports whether elements for four values of a variable lie side by side, and are
 // loaded as one.
 func (p *printer) inFours(value *expr.Expr, name string) bool {
 	return slices.ContainsFunc(expr.Elems(value), func(e *expr.Expr) bool { return aligned(e, name, kernel.Neighbours, p.aligned) })

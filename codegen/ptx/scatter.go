@@ -109,7 +109,7 @@ func (p *printer) scatters(k *kernel.Kernel) (cells, error) {
 	}}, nil
 }
 
-// anyNegativeZero says whether a sum of the warp is -0.
+// anyNegativeZero reports whether a sum of the warp is -0.
 func (p *printer) anyNegativeZero(acc [][]asm.Value) asm.Value {
 	f, any := p.f, asm.Bool(false)
 	for _, x := range slices.Concat(acc...) {

@@ -94,7 +94,7 @@ func gridPieces(k *kernel.Kernel, g kernel.Geometry) string {
 	return "a cell a warp"
 }
 
-// grid are the cells of a kernel's grid, whose tiles get places in memory.
+// grid returns the cells of a kernel's grid, whose tiles get places in memory.
 func (p *printer) grid(k *kernel.Kernel) (cells, error) {
 	ts := k.Tiles()
 	if len(ts) > len(k.Once) {

@@ -84,7 +84,7 @@ func unfit(c ptx.Choice, schedule string) string {
 	return ""
 }
 
-// parsed is the kernel of a text.
+// parsed returns the kernel of a text.
 func parsed(t *testing.T, text string) *kernel.Kernel {
 	t.Helper()
 	ks, err := kernel.Parse(text)

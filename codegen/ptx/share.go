@@ -22,7 +22,7 @@ type share struct {
 	apart      int // distance between fours of columns
 }
 
-// across is how far column j is from the first one.
+// across returns how far column j is from the first one.
 func (s *share) across(j int) int { return j/vectorMost*s.apart + j%vectorMost }
 
 // whole reports whether a size is surely a multiple of n, so that no step of n goes beyond it.
@@ -87,7 +87,7 @@ func (s *share) follow(t tiled, acc [][]asm.Value, row, col asm.Value) {
 // cache, and become a loop.
 const longest = 2048
 
-// long says whether the epilogue of a product is a loop.
+// long reports whether the epilogue of a product is a loop.
 func (s *share) long(t tiled) bool {
 	n := 0
 	for _, st := range t.rows.Body {

@@ -16,7 +16,7 @@ func (p *printer) addends(split bool, a, b []asm.Value) []addend {
 	return []addend{{aLow, bHigh}, {aHigh, bLow}, {aHigh, bHigh}}
 }
 
-// split are the halves of floats (kernel.Halves), which may be in words.
+// split returns the halves of floats (kernel.Halves), which may be in words.
 func (p *printer) split(xs []asm.Value) (high, low []asm.Value) {
 	const dropped = 23 - 10 // bits of a fraction that TF32 lacks
 	f := p.f

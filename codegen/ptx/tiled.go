@@ -63,7 +63,7 @@ func tiledOf(k *kernel.Kernel) (t tiled, why string) {
 	return t, why
 }
 
-// makes says whether a statement computes each element of a product's left factor.
+// makes reports whether a statement computes each element of a product's left factor.
 func makes(s *kernel.Set, d *kernel.Dot) bool {
 	rows, sums := d.Axes[0], d.Axes[2]
 	if s.Dst.Name != d.A.Name || d.B.Name == d.A.Name || len(s.Axes) != 2 || s.Value.Type != expr.F32 || !expr.IsInt(flat.ProductOf(d).A.CS, 1) {
@@ -73,7 +73,7 @@ func makes(s *kernel.Set, d *kernel.Dot) bool {
 	return same && expr.Equal(at(s.Dst, map[string]string{s.Axes[0].Var: rows.Var, s.Axes[1].Var: sums.Var}), d.A.Args[0])
 }
 
-// factors are the elements that are read for the product.
+// factors returns the elements that are read for the product.
 func (t *tiled) factors() []*expr.Expr {
 	if t.left == nil {
 		return []*expr.Expr{t.A, t.B}
@@ -81,7 +81,7 @@ func (t *tiled) factors() []*expr.Expr {
 	return append(expr.Elems(kernel.Reads(t.left)...), t.A, t.B)
 }
 
-// arrays are the names of a kernel's buffers.
+// arrays returns the names of a kernel's buffers.
 func arrays(k *kernel.Kernel) map[string]bool {
 	names := map[string]bool{}
 	for _, p := range k.Params {
@@ -128,7 +128,7 @@ func (t *tiled) elementwise(buffers map[string]bool) string {
 	return readsPlaces(l.Body, buffers, t.made, t.Dst.Name)
 }
 
-// at is the flat index of an element, over other variables.
+// at returns the flat index of an element, over other variables.
 func at(e *expr.Expr, vars map[string]string) *expr.Expr {
 	to := map[string]*expr.Expr{}
 	for from, name := range vars {
@@ -141,7 +141,7 @@ func at(e *expr.Expr, vars map[string]string) *expr.Expr {
 // outputs of the largest tile.
 const besideThreads = 384
 
-// tileThreads is how many threads have a tile.
+// tileThreads returns how many threads have a tile.
 func tileThreads(k *kernel.Kernel, g kernel.Geometry) (n int, whole bool) {
 	t, _ := tiledOf(k)
 	return gridTilingOf(t.Dot, g).threads(), true
@@ -153,7 +153,7 @@ func tilePieces(k *kernel.Kernel, g kernel.Geometry) string {
 	return fmt.Sprintf("%d x %d outputs, %d threads of %d x %d, sums of %d a turn, about %d blocks a launch", s.rows, s.cols, s.threads(), s.high, s.wide, s.depth, tiles(t.Dot, g, s.rows, s.cols))
 }
 
-// tiles are the tiles of a product's output.
+// tiles returns the tiles of a product's output.
 func (p *printer) tiles(k *kernel.Kernel) (cells, error) {
 	t, _ := tiledOf(k)
 	n, size := flat.ProductOf(t.Dot), gridTilingOf(t.Dot, p.geometry)

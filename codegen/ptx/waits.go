@@ -30,7 +30,7 @@ type owner struct {
 // A state is the accesses since the threads last waited.
 type state map[access]bool
 
-// conflicts says whether an access may conflict with another thread's.
+// conflicts reports whether an access may conflict with another thread's.
 func (s state) conflicts(a access) bool {
 	for b := range s {
 		if a.slice == b.slice && (a.write || b.write) && (a.owner.size == nil || a.owner != b.owner) {
@@ -100,12 +100,12 @@ func (w *waiter) node(n kernel.Stmt, s state) state {
 	return s
 }
 
-// left is the state after a product in tiles, since the last of its barriers.
+// left returns the state after a product in tiles, since the last of its barriers.
 func left(n *kernel.Dot) state {
 	return state{access{slice: n.Dst.Name, write: true}: true}
 }
 
-// outside is the state after a body: owners that depend on variables of the body become unknown.
+// outside returns the state after a body: owners that depend on variables of the body become unknown.
 func outside(s state, body []kernel.Stmt) state {
 	changes := depend.Changes(body...)
 	out := state{}
@@ -118,7 +118,7 @@ func outside(s state, body []kernel.Stmt) state {
 	return out
 }
 
-// isIndependent says whether a node is a loop whose iterations a block distributes to its warps.
+// isIndependent reports whether a node is a loop whose iterations a block distributes to its warps.
 func isIndependent(n kernel.Stmt) bool {
 	l, ok := n.(*kernel.For)
 	return ok && l.Independent
@@ -186,7 +186,7 @@ func (w *waiter) of(n kernel.Stmt, a depend.Access) owner {
 	return owner{}
 }
 
-// owner is the owner of an access whose elements go to the threads vector at a time. In rows of n
+// owner returns the owner of an access whose elements go to the threads vector at a time. In rows of n
 // elements only the index modulo n decides.
 func (w *waiter) owner(access depend.Access, vector int) owner {
 	size := expr.Int(1)

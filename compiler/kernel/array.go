@@ -60,7 +60,7 @@ func filled[T any](s []T, n int, with T) []T {
 	return s
 }
 
-// count is the number of elements of a shape.
+// count returns the number of elements of a shape.
 func count(shape []int) int {
 	n := 1
 	for _, s := range shape {
@@ -69,7 +69,7 @@ func count(shape []int) int {
 	return n
 }
 
-// flat is the row-major position of an index, which may be outside of the array.
+// flat returns the row-major position of an index, which may be outside of the array.
 func (a *array) flat(index []int) int {
 	at := 0
 	for d, x := range index {

@@ -20,7 +20,7 @@ func (k *Kernel) shapes() shapes {
 	return all
 }
 
-// Tiles are the tiles that a kernel makes, in the order of its text.
+// Tiles returns the tiles that a kernel makes, in the order of its text.
 func (k *Kernel) Tiles() []*Tile {
 	var tiles []*Tile
 	for _, body := range [][]Stmt{k.Once, k.Body} {
@@ -33,7 +33,7 @@ func (k *Kernel) Tiles() []*Tile {
 	return tiles
 }
 
-// TileShapes are the extents of tiles by name.
+// TileShapes returns the extents of tiles by name.
 func (k *Kernel) TileShapes() map[string][]*expr.Expr {
 	shapes := map[string][]*expr.Expr{}
 	for _, t := range k.Tiles() {
@@ -42,7 +42,7 @@ func (k *Kernel) TileShapes() map[string][]*expr.Expr {
 	return shapes
 }
 
-// Vars are the names of a kernel's variables.
+// Vars returns the names of a kernel's variables.
 func (k *Kernel) Vars() map[string]bool {
 	vars := map[string]bool{}
 	for s := range All(k.Body) {

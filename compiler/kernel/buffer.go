@@ -26,7 +26,7 @@ func NewBuffer(t expr.Type, n int) Buffer {
 	return Buffer{F: make([]float32, n)}
 }
 
-// len is the number of elements of a type.
+// len returns the number of elements of a type.
 func (b Buffer) len(t expr.Type) int {
 	switch {
 	case t == expr.I32:

@@ -123,7 +123,7 @@ func (r *Runner) bind(bufs []Buffer) {
 	}
 }
 
-// result is the error of the run.
+// result returns the error of the run.
 func (m *machine) result() error {
 	if m.err == nil {
 		return nil

@@ -134,7 +134,7 @@ func TestAdamW(t *testing.T) {
 	sameBits(t, "var", variance, wantV)
 }
 
-// canonical is a sum in the canonical order, written as the tree that it is.
+// canonical returns a sum in the canonical order, written as the tree that it is.
 func canonical(v []float32) float32 {
 	var lane func(l, width int) float32
 	lane = func(l, width int) float32 {

@@ -151,7 +151,7 @@ func (m *machine) chain(s *Dot, a, b side, depth int, sum float32, inFours bool)
 	return sum
 }
 
-// factors are the elements of one side of a product.
+// factors returns the elements of one side of a product.
 func (m *machine) factors(x side, depth int) []float32 {
 	all := make([]float32, depth)
 	for i := range all {

@@ -108,7 +108,7 @@ var kinds = map[string]kind{
 	"bias_table_grad":    {"attention", "h t j", "dtable *", "*"}, // one result per parameter
 }
 
-// Family is the kernel family: map, row, matmul, attention, gather or scatter.
+// Family returns the kernel family: map, row, matmul, attention, gather or scatter.
 func (o *Operation) Family() string { return kinds[o.Kind].family }
 
 // Known reports whether the operation has more than a kind.

@@ -56,7 +56,7 @@ func (d Dropout) text() string {
 	return text
 }
 
-// text is the line of a tensor op: results = arguments for axes.
+// text returns the line of a tensor op: results = arguments for axes.
 func (o *Operation) text() string {
 	var args []string
 	for _, a := range o.Args {
@@ -176,7 +176,7 @@ func (p *parser) window() {
 // term reads an expression over an operation's axes, scalars, buffers and results so far.
 func (p *parser) term(text string) *expr.Expr { return p.parse(text, p.k.termType) }
 
-// termType is the type of a name in an expression of the operation.
+// termType returns the type of a name in an expression of the operation.
 func (k *Kernel) termType(name string) (expr.Type, bool) {
 	if b := k.buffer(name); b != nil {
 		return b.Type, true

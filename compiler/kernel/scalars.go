@@ -13,7 +13,7 @@ import (
 // types gives the types of package abi as types of expressions.
 var types = map[abi.Type]expr.Type{abi.I32: expr.I32, abi.U32: expr.U32, abi.F32: expr.F32, abi.BF16: expr.BF16, abi.F16: expr.F16}
 
-// Bytes is the size of an element.
+// Bytes returns the size of an element.
 func Bytes(t expr.Type) int {
 	for in, typ := range types {
 		if typ == t {
@@ -51,7 +51,7 @@ func ScalarType(name string) (expr.Type, bool) {
 	return types[s.Type], known
 }
 
-// Bits is the bits of a scalar, 0 if it is not bound.
+// Bits returns the bits of a scalar, 0 if it is not bound.
 func (s Scalars) Bits(of abi.Scalar) uint32 {
 	if of.Type == abi.F32 {
 		return math.Float32bits(float32(s[of.Name]))

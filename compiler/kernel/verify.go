@@ -50,7 +50,7 @@ const (
 
 var classes = [...]string{scalar: "scalar", variable: "variable", tile: "tile", buffer: "buffer"}
 
-// array says whether a name has elements.
+// array reports whether a name has elements.
 func (n name) array() bool { return n.class >= tile }
 
 // A checker walks a kernel in the order of its text. The first error stays; later checks do not

@@ -145,7 +145,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// verified is the entire kernel with one change.
+// verified returns the entire kernel with one change.
 func verified(t *testing.T, from, to string) (*Kernel, error) {
 	t.Helper()
 	if !strings.Contains(entire, from) {

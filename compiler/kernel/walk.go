@@ -34,7 +34,7 @@ func all(body []Stmt, yield func(Stmt) bool) bool {
 	return true
 }
 
-// Axes are the index variables that a statement runs over.
+// Axes returns the index variables that a statement runs over.
 func Axes(s Stmt) []Axis {
 	switch s := s.(type) {
 	case *Set:
@@ -47,7 +47,7 @@ func Axes(s Stmt) []Axis {
 	return nil
 }
 
-// Sizes are the extents of axes.
+// Sizes returns the extents of axes.
 func Sizes(axes []Axis) []*expr.Expr {
 	out := make([]*expr.Expr, len(axes))
 	for i, a := range axes {
@@ -136,7 +136,7 @@ func Reads(s Stmt) []*expr.Expr {
 	return slices.DeleteFunc(slices.Clone(out), func(e *expr.Expr) bool { return e == nil })
 }
 
-// Uses says whether a statement, or one in its body, reads or writes an array or
+// Uses reports whether a statement, or one in its body, reads or writes an array or
 // variable.
 func Uses(s Stmt, name string) bool {
 	for s := range All([]Stmt{s}) {

@@ -54,25 +54,25 @@ const (
 // Valid reports whether v is not the zero Value.
 func (v Value) Valid() bool { return v.kind != none }
 
-// Class is the class of a value.
+// Class returns the class of a value.
 func (v Value) Class() Class { return v.class }
 
-// Const is the value of an integer constant, and whether v is one.
+// Const returns the value of an integer constant, and whether v is one.
 func (v Value) Const() (int64, bool) { return v.n, v.kind == constant && v.class != Float }
 
-// Zero is the constant of a class with all bits 0.
+// Zero returns the constant of a class with all bits 0.
 func (c Class) Zero() Value { return Value{c, constant, 0} }
 
-// Int is an integer constant.
+// Int returns an integer constant.
 func Int[N int | int64](n N) Value { return Value{Word, constant, int64(n)} }
 
-// WideInt is a 64-bit constant.
+// WideInt returns a 64-bit constant.
 func WideInt(n int64) Value { return Value{Wide, constant, n} }
 
-// F32 is a float constant, exact to the bit.
+// F32 returns a float constant, exact to the bit.
 func F32(x float32) Value { return Value{Float, constant, int64(math.Float32bits(x))} }
 
-// Bool is a constant predicate.
+// Bool returns a constant predicate.
 func Bool(b bool) Value {
 	if b {
 		return Value{Pred, constant, 1}
@@ -104,10 +104,10 @@ type Address struct {
 	Bytes  int
 }
 
-// At is an address in the named part of a space.
+// At returns an address in the named part of a space.
 func (s Space) At(name string, base Value) Address { return Address{Memory{s, name}, base, 0} }
 
-// Plus is the address bytes further.
+// Plus returns the address bytes further.
 func (a Address) Plus(bytes int) Address { return Address{a.Memory, a.Base, a.Bytes + bytes} }
 
 // An Instr is an instruction, or a region with a body of instructions. An opIf runs its body
@@ -198,14 +198,14 @@ func (f *Func) SharedArray(name string, bytes int) Value {
 	return f.Special(name)
 }
 
-// identifier is a name in the letters of PTX.
+// identifier returns a name in the letters of PTX.
 func identifier(name string) string { return strings.ReplaceAll(name, ".", "$") }
 
-// DynamicShared is the address of the dynamic shared memory, which the module
+// DynamicShared returns the address of the dynamic shared memory, which the module
 // declares.
 func (f *Func) DynamicShared() Value { return f.Special(dynamicShared) }
 
-// Special is a special register, such as %tid.x.
+// Special returns a special register, such as %tid.x.
 func (f *Func) Special(name string) Value { return f.compute(Word, Instr{op: "mov.u32", text: name}) }
 
 // Do computes an instruction of the table that has one form. It folds constant integers.
@@ -220,10 +220,10 @@ func (f *Func) Do(op string, args ...Value) Value {
 	return f.compute(c, Instr{op: op, args: args})
 }
 
-// New is a variable without a value.
+// New returns a variable without a value.
 func (f *Func) New(c Class) Value { return f.fresh(c, variable, 1)[0] }
 
-// Variable is a variable with an initial value.
+// Variable returns a variable with an initial value.
 func (f *Func) Variable(v Value) Value {
 	x := f.New(v.class)
 	f.Move(x, v)
@@ -238,12 +238,12 @@ func (f *Func) Into(dst Value, op string, args ...Value) {
 // Move sets a variable.
 func (f *Func) Move(dst, src Value) { f.Into(dst, "mov."+classes[dst.class].typ, src) }
 
-// Copy is the present value of v, which stays the same if the variable v changes.
+// Copy returns the present value of v, which stays the same if the variable v changes.
 func (f *Func) Copy(v Value) Value {
 	return f.compute(v.class, Instr{op: "mov." + classes[v.class].typ, args: []Value{v}})
 }
 
-// As is the Word or the Float of the same 32 bits.
+// As returns the Word or the Float of the same 32 bits.
 func (f *Func) As(c Class, v Value) Value {
 	return f.compute(c, Instr{op: "mov.b32", args: []Value{v}})
 }

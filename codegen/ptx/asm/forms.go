@@ -73,7 +73,7 @@ var effects = map[string]string{
 // forms has the signatures of all instructions, pure the signatures of values.
 var forms, pure = signatures(values, effects, tensors()), signatures(values)
 
-// tensors are the instructions of tensor cores.
+// tensors returns the instructions of tensor cores.
 func tensors() map[string]string {
 	all := map[string]string{}
 	add := func(op string, acc, words int) {
@@ -101,7 +101,7 @@ func signatures(tables ...map[string]string) map[string][]string {
 	return all
 }
 
-// isMove says whether an instruction is a copy.
+// isMove reports whether an instruction is a copy.
 func (i *Instr) isMove() bool {
 	return strings.HasPrefix(i.op, "mov.") && len(i.args) == 1 && i.args[0].class == i.dst[0].class
 }
@@ -143,7 +143,7 @@ func (i *Instr) check() error {
 	return nil
 }
 
-// letters are the classes of values.
+// letters returns the classes of values.
 func letters(vs []Value) string {
 	var text []byte
 	for _, v := range vs {

@@ -15,7 +15,7 @@ type Module struct {
 	funcs  []*Func
 }
 
-// File is the number of a source file, for Func.Loc.
+// File returns the number of a source file, for Func.Loc.
 func (m *Module) File(name string) int {
 	for i, f := range m.files {
 		if f == name {
@@ -47,7 +47,7 @@ func (m *Module) Text() []byte {
 	return []byte(b.String())
 }
 
-// String is an entry as text.
+// String returns an entry as text.
 func (f *Func) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".visible .entry %s(\n\t%s\n)\n.reqntid %d\n", f.Name, strings.Join(f.params, ",\n\t"), f.Threads)
@@ -68,7 +68,7 @@ func (f *Func) String() string {
 	return b.String() + "\n" + p.b.String() + "}\n"
 }
 
-// String is an instruction without its body, for messages.
+// String returns an instruction without its body, for messages.
 func (i *Instr) String() string {
 	p := printer{}
 	switch p.instr(i); i.op {
@@ -145,7 +145,7 @@ func (p *printer) instr(i *Instr) {
 	p.line("\t%s;", strings.TrimSpace(op+" "+strings.Join(operands, ", ")))
 }
 
-// access is the op of an access with its space, width and type.
+// access returns the op of an access with its space, width and type.
 func (i *Instr) access(vs []Value) string {
 	op := i.op
 	if i.memory.Space != Generic {

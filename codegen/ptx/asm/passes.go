@@ -36,13 +36,13 @@ func each(is []*Instr, visit func(i *Instr)) {
 	}
 }
 
-// movable says whether the values of an instruction depend only on its operands and memory: it
+// movable reports whether the values of an instruction depend only on its operands and memory: it
 // computes or loads them, without a guard.
 func (i *Instr) movable() bool {
 	return (pure[i.op] != nil || i.op == opLoad) && !i.guard.Valid() && i.dst[0].kind == single
 }
 
-// costly says whether an instruction is worth a register throughout a loop. A division by a
+// costly reports whether an instruction is worth a register throughout a loop. A division by a
 // constant is not.
 func (i *Instr) costly() bool {
 	return divides(i.op) && i.args[1].kind != constant || i.op == "div.rn.f32" || i.op == "sqrt.rn.f32" || i.text != ""
@@ -123,7 +123,7 @@ func (w *walk) key(i *Instr) key {
 	return k
 }
 
-// now is the original of v if v is a copy that is still valid; else v.
+// now returns the original of v if v is a copy that is still valid; else v.
 func (w *walk) now(v Value) Value {
 	if c := w.copies.of(v); c.Valid() && c == w.operand(c.Value) {
 		return c.Value
@@ -278,10 +278,10 @@ func count(is []*Instr) (n int) {
 	return n
 }
 
-// acts says whether an instruction does more than set its results.
+// acts reports whether an instruction does more than set its results.
 func (i *Instr) acts() bool { return pure[i.op] == nil && i.op != opLoad }
 
-// alive is a body reduced to the instructions that have effects or needed results.
+// alive returns a body reduced to the instructions that have effects or needed results.
 func alive(is []*Instr, needed numbered[bool]) []*Instr {
 	var out []*Instr
 	for _, i := range is {

@@ -75,7 +75,7 @@ func folded(op string, c Class, args []Value) (Value, bool) {
 	return Value{c, constant, int64(fold(a, b))}, true
 }
 
-// divides says whether an instruction divides integers.
+// divides reports whether an instruction divides integers.
 func divides(op string) bool { return folds[op] != nil && (op[:3] == "div" || op[:3] == "rem") }
 
 // identities lists equal computations: operands, a result (an operand, a constant, or an

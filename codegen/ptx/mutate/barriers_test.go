@@ -166,7 +166,7 @@ func (l *barriers) name(name, hash string) bool {
 	return l.found[hash] == "" || l.found[hash] == untried && irtest.Updating()
 }
 
-// spare says whether some of the barriers of a kernel are needless.
+// spare reports whether some of the barriers of a kernel are needless.
 func (l *barriers) spare(hash string) bool {
 	found := l.found[hash]
 	return found != "" && found != untried && !strings.HasSuffix(found, " | 0 |\n")
@@ -224,7 +224,7 @@ func tryBarriers(k *kernel.Kernel, o ptx.Options) (tried int, needless []Mutant,
 	return tried, needless, nil
 }
 
-// row is the last columns of a kernel's row.
+// row returns the last columns of a kernel's row.
 func row(tried, needless int) string {
 	return fmt.Sprintf("%d | %d | %d |\n", tried, tried-needless, needless)
 }

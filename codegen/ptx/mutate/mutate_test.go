@@ -103,7 +103,7 @@ func Of(code ptx.Output) []Mutant {
 	return all
 }
 
-// replaced is a module with another line i.
+// replaced returns a module with another line i.
 func replaced(code ptx.Output, i int, line string) ptx.Output {
 	lines := strings.Split(string(code.Text), "\n")
 	lines[i] = line
@@ -144,7 +144,7 @@ func scratchMutant(code ptx.Output, kind Kind, scratch *expr.Expr) Mutant {
 
 var sharedArray = regexp.MustCompile(`^\s*\.shared .*\[(\d+)\];`)
 
-// inverse is the other guard on a predicate.
+// inverse returns the other guard on a predicate.
 func inverse(guard string) string {
 	if rest, ok := strings.CutPrefix(guard, "@!"); ok {
 		return "@" + rest

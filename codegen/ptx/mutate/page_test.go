@@ -34,7 +34,7 @@ to find at least 99 of 100. [A separate list](../codegen/ptx/mutate/` + barriers
 
 `
 
-// text is the page.
+// text returns the page.
 func (g *gate) text(date, commit string) string {
 	var b strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }

@@ -189,7 +189,7 @@ func difference(before, after string) [2]int {
 // with returns the module with another line in the mutant's place.
 func (m Mutant) with(line string) ptx.Output { return replaced(m.Code(), m.Line-1, line) }
 
-// branches says whether a mutant's line is a branch.
+// branches reports whether a mutant's line is a branch.
 func (m Mutant) branches() bool {
 	in := instruction.FindStringSubmatch(m.Old)
 	return in != nil && in[2] == "bra"

@@ -146,7 +146,7 @@ func launches() (all []launch) {
 	return append(all, launch{long, kerneltest.Signed})
 }
 
-// at is a trial by its number, nil behind the last one. Nothing may be wrong with
+// at returns a trial by its number, nil behind the last one. Nothing may be wrong with
 // the kernel as it is.
 func (ts *trials) at(i int) (*trial, error) {
 	for len(ts.made) <= i && len(ts.left) > 0 {
@@ -294,7 +294,7 @@ func (ts *trials) find(m Mutant, code ptx.Output, lo, hi int) (f finding, err er
 	return f, nil
 }
 
-// in is a module in a way; its text is read for the first one.
+// in returns a module in a way; its text is read for the first one.
 func in(loaded **ptxtest.Runner, code ptx.Output, w ptxtest.Way) (r *ptxtest.Runner, err error) {
 	if *loaded != nil {
 		return (*loaded).In(w)

@@ -58,10 +58,10 @@ func (m *Machine) Close() error {
 	return d.Close()
 }
 
-// About is the device.
+// About returns the device.
 func (m *Machine) About() cuda.Info { return m.driver.Info() }
 
-// Sums is how a kernel adds products of 16-bit factors on the device; nil: as is defined.
+// Sums returns how a kernel adds products of 16-bit factors on the device; nil: as is defined.
 func (m *Machine) Sums(name string) *kernel.Sums {
 	if !m.entries[name].Tensor {
 		return nil

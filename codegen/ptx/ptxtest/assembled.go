@@ -110,7 +110,7 @@ func (a *Assembled) Usage(ks []*kernel.Kernel, o ptx.Options, arch string, again
 	return all, nil
 }
 
-// hash is the hash of a kernel's text without the kernel's name and origin.
+// hash returns the hash of a kernel's text without the kernel's name and origin.
 func (a *Assembled) hash(k *kernel.Kernel, o ptx.Options) (string, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -131,7 +131,7 @@ var origin = regexp.MustCompile(`(?m)^(//|\.file|\t\.loc) .*\n`)
 // form is the format of a row after the architecture and the hash.
 const form = "%d %d %d %d %d"
 
-// head is the head of a list, with the assembler's version.
+// head returns the head of a list, with the assembler's version.
 func (a *Assembled) head() string {
 	return "Written by go test -update, never by hand: registers, bytes of shared memory and of stack, bytes stored and loaded of spilled registers,\n" +
 		"by architecture and hash of a kernel's PTX. From " + a.version + "\n"

@@ -41,7 +41,7 @@ func (w Way) String() string {
 	return fmt.Sprintf("order %d, seed %d, blocks %d, replicas %d, sets %d, global %t, skew %d, sm_%d", w.Order, w.Seed, w.Blocks, w.Replicas, w.Sets, w.Global, w.Skew, w.GPU())
 }
 
-// GPU is the architecture of the device.
+// GPU returns the architecture of the device.
 func (w Way) GPU() int { return cmp.Or(w.Arch, 80) }
 
 // Ways covers each order, number of blocks, replicas and sets, place of the tiles and
@@ -57,7 +57,7 @@ func Ways() []Way {
 	}
 }
 
-// Launches are the launches of package kerneltest, and one with more rows, and longer rows, than
+// Launches returns the launches of package kerneltest, and one with more rows, and longer rows, than
 // a block takes at a time.
 func Launches() []kernel.Scalars {
 	all := kerneltest.Launches()

@@ -36,7 +36,7 @@ func (l *launch) place(size, lead, count int) (*region, error) {
 
 func (g *region) total() int { return max(1, g.lead+g.stride*g.count) }
 
-// at is the address of a part.
+// at returns the address of a part.
 func (g *region) at(part int) ptxsim.Ptr { return g.base + ptxsim.Ptr(g.lead+part*g.stride) }
 
 // mark remembers what the memory holds now.
@@ -66,7 +66,7 @@ func (g *region) write(part int, b kernel.Buffer) error {
 	return g.device.Write(g.at(part), b.Bytes())
 }
 
-// read is a part as a buffer. An element that nothing wrote is as before: it need
+// read returns a part as a buffer. An element that nothing wrote is as before: it need
 // not be written.
 func (g *region) read(part int, before kernel.Buffer) (kernel.Buffer, error) {
 	now := before.Bytes()

@@ -77,7 +77,7 @@ func (r *Runner) Check(c *Case) error {
 	return l.compare()
 }
 
-// Steps is how many lane instructions the last launch has run.
+// Steps returns how many lane instructions the last launch has run.
 func (r *Runner) Steps() int64 { return r.stats.Steps }
 
 // Reached returns the lines that the last launch reached, if its Way records them.

@@ -131,7 +131,7 @@ func (op instruction) matrix(g *rand.Rand, n, spread int) [][]float32 {
 	return all
 }
 
-// terms are the matrices to multiply one after another.
+// terms returns the matrices to multiply one after another.
 func (op instruction) terms(a, b [][]float32) [][2][][]float32 {
 	all := make([][2][][]float32, len(op.factors(nil, nil)))
 	for side, x := range [][][]float32{a, b} {
@@ -144,7 +144,7 @@ func (op instruction) terms(a, b [][]float32) [][2][][]float32 {
 	return all
 }
 
-// laid are the registers of all lanes.
+// laid returns the registers of all lanes.
 func (op instruction) laid(a, b [][]float32, c []float32) []byte {
 	memory := make([]byte, lanes*laneBytes)
 	wide := op.depth / 8 // elements of a word
@@ -175,7 +175,7 @@ func sums(memory []byte) []float32 {
 	return c
 }
 
-// drawn is a number, now and then one of the least, or none.
+// drawn returns a number, now and then one of the least, or none.
 func drawn(g *rand.Rand, spread int) float32 {
 	x := math.Ldexp(g.Float64()*2-1, g.IntN(2*spread+1)-spread)
 	switch n := g.IntN(5000); {

@@ -21,7 +21,7 @@ func body(t *testing.T, lines string) []kernel.Stmt {
 	return ks[0].Body
 }
 
-// texts are the accesses that differ, a write with !, and then its axes.
+// texts returns the accesses that differ, a write with !, and then its axes.
 func texts(as []Access) []string {
 	var out []string
 	for _, a := range as {

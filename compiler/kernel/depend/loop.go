@@ -83,7 +83,7 @@ func (l Loop) span(e *expr.Expr, axes []kernel.Axis) (s span, ok bool) {
 	return s, true
 }
 
-// fixed says whether an expression is the same in all iterations.
+// fixed reports whether an expression is the same in all iterations.
 func (l Loop) fixed(e *expr.Expr) bool {
 	return len(expr.Elems(e)) == 0 && !expr.DependsOnAny(e, l.Changes)
 }
@@ -137,7 +137,7 @@ func quotients(low, high, step int64) (first, last int64) {
 // single reports whether iteration v touches only element v + from.
 func (s span) single() bool { return s.step == 1 && s.low == 0 && s.high == 0 }
 
-// skips says whether a gap is a multiple of the number of iterations, and not 0.
+// skips reports whether a gap is a multiple of the number of iterations, and not 0.
 func (l Loop) skips(gap *expr.Expr) bool {
 	if l.Size == nil || l.Size.Op != expr.Var {
 		return false

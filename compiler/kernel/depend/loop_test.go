@@ -156,7 +156,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// affine is an index.
+// affine returns an index.
 func affine(draw *rand.Rand, step int64) *expr.Expr {
 	sum := expr.Int(draw.Int64N(15) - 7)
 	coefs := []int64{step, max(draw.Int64N(5)-2, 0), min(draw.Int64N(5)-2, 0)}
@@ -166,10 +166,10 @@ func affine(draw *rand.Rand, step int64) *expr.Expr {
 	return expr.Simplify(sum)
 }
 
-// plain says whether an index runs over no axis.
+// plain reports whether an index runs over no axis.
 func plain(a Access) bool { return !expr.Depends(a.Index[0], "e") && !expr.Depends(a.Index[0], "j") }
 
-// tried is the relation of two accesses.
+// tried returns the relation of two accesses.
 func tried(l Loop, x, y Access) Relation {
 	r := Never
 	for v := range l.Size.I {

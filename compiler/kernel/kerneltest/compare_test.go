@@ -13,7 +13,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// interpreter is the back end that is right by definition.
+// interpreter returns the back end that is right by definition.
 func interpreter(ks ...*kernel.Kernel) Runner {
 	return func(name string, s kernel.Scalars, bufs []kernel.Buffer) error {
 		i := slices.IndexFunc(ks, func(k *kernel.Kernel) bool { return k.Name == name })

@@ -59,7 +59,7 @@ func (g *generator) stored() stored {
 	return stored(g.pick("f32", "bf16", "f16"))
 }
 
-// load is the text of an element as F32.
+// load returns the text of an element as F32.
 func (t stored) load(elem string) string {
 	if t == "f32" {
 		return elem
@@ -67,7 +67,7 @@ func (t stored) load(elem string) string {
 	return "f32(" + elem + ")"
 }
 
-// store is the text of an F32 value as an element.
+// store returns the text of an F32 value as an element.
 func (t stored) store(value any) string {
 	if t == "f32" {
 		return fmt.Sprint(value)
@@ -75,7 +75,7 @@ func (t stored) store(value any) string {
 	return fmt.Sprintf("%s(%v)", t, value)
 }
 
-// elem is the tile element name[index…] as F32.
+// elem returns the tile element name[index…] as F32.
 func (t stored) elem(name string, index ...string) *expr.Expr {
 	var vars []*expr.Expr
 	for _, v := range index {
@@ -89,10 +89,10 @@ func (t stored) elem(name string, index ...string) *expr.Expr {
 	return x
 }
 
-// integer is an I32 variable.
+// integer returns an I32 variable.
 func integer(name string) *expr.Expr { return expr.NewVar(name, expr.I32) }
 
-// number is an F32 variable.
+// number returns an F32 variable.
 func number(name string) *expr.Expr { return expr.NewVar(name, expr.F32) }
 
 // value draws an F32 expression over F32 and I32 leaves.

@@ -57,7 +57,7 @@ func (b *builder) fail(format string, args ...any) {
 	}
 }
 
-// lane is the index of the model at hand.
+// lane returns the index of the model at hand.
 func lane() *expr.Expr { return expr.NewVar(axis, expr.I32) }
 
 // all runs over the models.
@@ -118,7 +118,7 @@ func row(name string, index ...*expr.Expr) *expr.Expr {
 	return expr.NewElem(name, expr.F32, append(slices.Clone(index), lane())...)
 }
 
-// expr is an expression for the model at hand.
+// expr returns an expression for the model at hand.
 func (b *builder) expr(e *expr.Expr) *expr.Expr {
 	return expr.Rewrite(e, func(x *expr.Expr) *expr.Expr {
 		switch {
@@ -131,7 +131,7 @@ func (b *builder) expr(e *expr.Expr) *expr.Expr {
 	})
 }
 
-// shared is an expression that must not depend on the model.
+// shared returns an expression that must not depend on the model.
 func (b *builder) shared(what string, e *expr.Expr) *expr.Expr {
 	if e == nil {
 		return nil
@@ -142,7 +142,7 @@ func (b *builder) shared(what string, e *expr.Expr) *expr.Expr {
 	return e
 }
 
-// differs says whether models may have different values of an expression.
+// differs reports whether models may have different values of an expression.
 func (b *builder) differs(e *expr.Expr) bool { return expr.Depends(b.expr(e), axis) }
 
 func (b *builder) body(body []kernel.Stmt) []kernel.Stmt {

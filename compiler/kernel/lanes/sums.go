@@ -88,7 +88,7 @@ func (b *builder) reduce(s *kernel.Reduce) []kernel.Stmt {
 	return append(out, b.assign(own, expr.New(expr.Add, row(parts, expr.Int(0)), expr.F(0))))
 }
 
-// flat is a reduction of a few values as one expression.
+// flat returns a reduction of a few values as one expression.
 func flat(s *kernel.Reduce, value *expr.Expr) *expr.Expr {
 	var parts []*expr.Expr
 	for e := range s.Axis.Size.I {
