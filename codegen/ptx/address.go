@@ -6,7 +6,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// An address is where elements of a type lie.
+// An address is the place of elements of a type.
 type address struct {
 	asm.Address
 	typ expr.Type
@@ -15,15 +15,15 @@ type address struct {
 // bytes returns the size of an element.
 func (a address) bytes() int { return kernel.Bytes(a.typ) }
 
-// plus returns the address that lies so many elements further.
+// plus returns the address n elements further.
 func (a address) plus(n int) address { return address{a.Plus(n * a.bytes()), a.typ} }
 
-// load reads elements side by side.
+// load reads n adjacent elements.
 func (p *printer) load(at address, n int) []asm.Value {
 	return p.f.Loads(at.Address, classOf(at.typ), n)
 }
 
-// widened are elements of some type as floats.
+// widened returns elements of a type as floats.
 func (p *printer) widened(t expr.Type, vs ...asm.Value) []asm.Value {
 	if t == expr.F32 {
 		return vs
@@ -36,7 +36,7 @@ func (p *printer) widened(t expr.Type, vs ...asm.Value) []asm.Value {
 	return wide
 }
 
-// at is where an own element is.
+// at returns the address of an element that own returned.
 func (p *printer) at(e *expr.Expr, so known) address {
 	s, ok := p.slices[e.Name]
 	if !ok {
@@ -74,7 +74,7 @@ func (p *printer) stride(at address, n *expr.Expr, times int) asm.Value {
 	return p.f.Do("mul.wide.s32", p.value(n), asm.Int(size))
 }
 
-// behind returns the address a stride after another.
+// behind returns the address a stride further.
 func (p *printer) behind(at address, by asm.Value) address {
 	if n, known := by.Const(); known && int(n) < maxOffset-at.Bytes {
 		at.Bytes += int(n)
@@ -101,7 +101,7 @@ func sumOf(at address) string {
 	return "add.s64"
 }
 
-// maxOffset keeps what an address is moved by within the room of an instruction.
+// maxOffset bounds the offsets that instructions add to an address.
 const maxOffset = 1 << 16
 
 // splitConst splits an index into a part that varies and a constant.

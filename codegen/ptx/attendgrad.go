@@ -29,8 +29,8 @@ func attentionGradPieces(k *kernel.Kernel, _ kernel.Geometry) string {
 	return fmt.Sprintf("a cell, %d warps of %d rows of queries, then %d of keys, %d at once", 2*blocks, fragmentRows, gradWarps, keys)
 }
 
-// room returns how many blocks of queries, and how many keys, are in shared memory. With the widest
-// heads half of the warps have no queries.
+// room returns how many blocks of queries, and how many keys, are in shared memory. With the
+// widest heads half of the warps have no queries.
 func (g *attentionGrad) room() (blocks, keys int) {
 	row := 2 * narrowBytes * int(g.scores.Axes[2].Size.I) // of two factors
 	for _, r := range [][2]int{{2, keysAtOnce}, {2, keysAtOnce / 2}, {1, keysAtOnce / 2}} {

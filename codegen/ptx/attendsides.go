@@ -74,7 +74,7 @@ func (g *attendGrad) rest() {
 	}
 }
 
-// isPlace reports whether a place is one of so many.
+// isPlace reports whether 0 <= place < size.
 func (g *attendGrad) isPlace(place, size asm.Value) asm.Value {
 	f := g.f
 	return f.Do("and.pred", f.Do("setp.le.s32", asm.Int(0), place), f.Do("setp.lt.s32", place, size))

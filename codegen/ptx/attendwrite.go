@@ -73,7 +73,7 @@ func (a *attend) wholeSectors(d *kernel.Dot, out []*kernel.Set, pair [][]asm.Val
 	return stores
 }
 
-// fill is storeFrom, where what lets stand for shows that elements lie side by side.
+// fill is storeFrom, where the values of lets may show that elements are adjacent.
 func (a *attend) fill(dst *expr.Expr, name string, first asm.Value, vs []asm.Value) {
 	n := 1
 	if aligned(expr.Subst(dst, a.meanings), name, len(vs), a.aligned) {

@@ -92,7 +92,7 @@ func byRow(s *kernel.Set) *kernel.Set {
 	return renamed([]kernel.Stmt{&kernel.Set{Axes: s.Axes[1:], Dst: s.Dst, Value: s.Value}}, row)[0].(*kernel.Set)
 }
 
-// renamed is statements with renamed variables.
+// renamed returns statements with renamed variables.
 func renamed(body []kernel.Stmt, names map[string]string) []kernel.Stmt {
 	to := map[string]*expr.Expr{}
 	for from, name := range names {
@@ -164,8 +164,8 @@ func (a *attention) checkRows(inRegisters map[string]bool, buffers map[string]bo
 	return ""
 }
 
-// ofHead reports whether a reduction is over the width of a head and reads only buffers, so that it
-// does not need the scores.
+// ofHead reports whether a reduction is over the width of a head and reads only buffers, so that
+// it does not need the scores.
 func (a *attention) ofHead(r *kernel.Reduce, buffers map[string]bool) bool {
 	return expr.Equal(r.Axis.Size, a.scores.Axes[2].Size) &&
 		!slices.ContainsFunc(expr.Elems(r.Value), func(e *expr.Expr) bool { return !buffers[e.Name] })

@@ -24,7 +24,7 @@ func (x span) size() float64 { return max(math.Abs(x.lo), math.Abs(x.hi)) }
 // off returns x widened by an error.
 func (x span) off(by float64) span { return span{x.lo - by, x.hi + by} }
 
-// rounded is x after so many operations in F32.
+// rounded returns x after a number of operations in F32.
 func (x span) rounded(operations int) span {
 	return x.off(float64(operations) * (x.size()*0x1p-24 + 0x1p-149))
 }
@@ -37,7 +37,7 @@ func (x span) times(y span) span {
 	return span{min(a, b, c, d), max(a, b, c, d)}
 }
 
-// exp is off by a unit at most, and may be 0 where it is tiny.
+// exp may be off by a unit, and may be 0 for a tiny result.
 func (x span) exp() span { return span{math.Exp(x.lo), math.Exp(x.hi)}.rounded(2).off(0x1p-126) }
 
 func (x span) bf16() span { return span{bf16(x.lo), bf16(x.hi)} }
@@ -121,7 +121,7 @@ func rounds(x []span) []span {
 	return all
 }
 
-// weighted returns the sum of as many rows as there are weights.
+// weighted returns the weighted sum of rows.
 func weighted(weights []span, rows [][]span) []span {
 	var sums []span
 	for d := range rows[0] {
@@ -172,7 +172,7 @@ func undropped(text string) string {
 	return strings.ReplaceAll(text, "weight[", "p[")
 }
 
-// rowsOf returns the rows of a head of an example in a buffer that two heads share.
+// rowsOf returns a head's rows for an example, from a buffer that two heads share.
 func rowsOf(b kernel.Buffer, example, rows, h, head int) [][]span {
 	all := make([][]span, rows)
 	for i := range all {

@@ -61,7 +61,7 @@ const cached = `kernel cached attention
 end
 `
 
-// packed is cached with examples of different lengths, and without a cache.
+// packed is the kernel cached without a cache, on examples of different lengths.
 var packed = strings.NewReplacer(
 	"kernel cached", "kernel packed", "B * C", "R", "R, C, P", "R, P", "j < C", "j < T", "b * T", "start", "b * C", "start",
 	"  out    y", "  in     example_length i32[B]\n  in     example_start i32[B]\n  out    y",
@@ -70,8 +70,8 @@ var packed = strings.NewReplacer(
 	"max(min(C, max(P + first + 1, P + first + height)), 0)", "where(0 < height, max(min(rows, max(P + first + 1, P + first + height)), 0), 0)",
 ).Replace(cached)
 
-// TestAttentionRelative wants tensor cores for attention with relative scores, behind a cache
-// and of packed rows, and the bits that they give.
+// TestAttentionRelative wants tensor cores for attention with relative scores, with a cache and
+// with packed rows. It compares the bits.
 func TestAttentionRelative(t *testing.T) {
 	var ks []*kernel.Kernel
 	for _, text := range []string{cached, packed} {

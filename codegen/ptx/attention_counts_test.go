@@ -57,7 +57,7 @@ const causal = `kernel causal attention
 end
 `
 
-// causalOf returns the text of this kernel with heads that are so wide.
+// causalOf returns the text of causal with heads of this width.
 func causalOf(head int) string {
 	name := "causal_" + strconv.Itoa(head)
 	return strings.NewReplacer("kernel causal", "kernel "+name, "WIDTH", strconv.Itoa(2*head), "HEAD", strconv.Itoa(head)).Replace(causal)

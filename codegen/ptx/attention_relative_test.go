@@ -40,7 +40,7 @@ var relative = strings.NewReplacer(
       set    drelative2[drow + e] = bf16(apart[e])
 `)
 
-// relativeOf returns the text of this gradient with heads that are so wide.
+// relativeOf returns the text of this gradient with heads of this width.
 func relativeOf(name string, head, clip int) string {
 	text := strings.NewReplacer("2 * CLIP", strconv.Itoa(2*clip), "CLIP", strconv.Itoa(clip), "SPANS", strconv.Itoa(2*clip+1)).Replace(relative.Replace(grading))
 	return gradingOf(text, name, head)

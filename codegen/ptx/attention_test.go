@@ -343,19 +343,18 @@ const learning = `kernel learning attention_grad
 end
 `
 
-// attendingOf returns the text of this kernel with heads that are so wide.
+// attendingOf returns the text of attending with heads of this width.
 func attendingOf(name string, head int) string {
 	return strings.NewReplacer("kernel attending", "kernel "+name, "WIDTH", strconv.Itoa(2*head), "HEAD", strconv.Itoa(head)).Replace(attending)
 }
 
-// gradingOf returns the text of a gradient with heads that are so wide.
+// gradingOf returns the text of a gradient with heads of this width.
 func gradingOf(text, name string, head int) string {
 	return strings.NewReplacer("kernel grading", "kernel "+name, "kernel across", "kernel "+name, "kernel learning", "kernel "+name,
 		"WIDTH", strconv.Itoa(2*head), "HEAD", strconv.Itoa(head)).Replace(text)
 }
 
-// attended returns the launches of other kernels, the largest with so many examples: blocks are
-// of one example.
+// attended returns Launches, the largest with this number of examples: a block has one example.
 func attended(examples float64) []kernel.Scalars {
 	all := ptxtest.Launches()
 	all[len(all)-1]["B"] = examples

@@ -187,8 +187,8 @@ func elements(l *kernel.For) map[*expr.Expr]bool {
 	return all
 }
 
-// turn returns how many rows are staged at a time. A single sum has room for twice as many rows, so
-// it waits for memory half as often. Rows beyond the last repeat it, which must cost little.
+// turn returns how many rows are staged at a time. A single sum has room for twice as many rows,
+// so it waits for memory half as often. Rows beyond the last repeat it, which must cost little.
 func (c *columns) turn() int {
 	if len(c.sums) == 1 && !has(c.rows.Body, isReduce) {
 		return 2 * columnTurn

@@ -86,7 +86,7 @@ func TestSegmentCounts(t *testing.T) {
 	}
 }
 
-// TestRowCounts holds norms to reading each element of a row once for all of their sums.
+// TestRowCounts wants norms to read each element of a row once for all their sums.
 func TestRowCounts(t *testing.T) {
 	const rows, width = 8, 1024
 	for _, k := range shipped(t, "../../specs/looped8x2.arith", func(k *kernel.Kernel) bool { return strings.HasPrefix(k.Op.Kind, "layernorm") }) {

@@ -60,8 +60,8 @@ func (t tiling) bytes() int {
 // threads returns how many threads compute a tile.
 func (t tiling) threads() int { return t.rows / t.high * (t.cols / t.wide) }
 
-// share returns a thread's share of a tile: columns in fours, so that adjacent threads read adjacent
-// elements.
+// share returns a thread's share of a tile: columns in fours, so that adjacent threads read
+// adjacent elements.
 func (t tiling) share(p *printer, n flat.Product) share {
 	return share{
 		printer: p, n: n, sizeM: p.value(n.M), sizeN: p.value(n.N),
@@ -69,7 +69,7 @@ func (t tiling) share(p *printer, n flat.Product) share {
 	}
 }
 
-// upTo returns a tiling for sums of so many products.
+// upTo returns a tiling for sums of depth products.
 func (t tiling) upTo(depth *expr.Expr) tiling {
 	if depth.IsConst() {
 		t.depth = min(t.depth, powerOfTwo(int(depth.I)))
@@ -95,7 +95,7 @@ func (p *printer) makeStage(half int) {
 	p.entry.Static += 2 * half
 }
 
-// inTiles reports whether a product is one for the whole block.
+// inTiles reports whether a whole block computes a product.
 func inTiles(n *kernel.Dot) bool { return len(n.Axes) > 2 && !expr.IsInt(n.Axes[0].Size, 1) }
 
 // tilingOf chooses by the known bounds of the output.
@@ -130,10 +130,10 @@ func tiles(n *kernel.Dot, g kernel.Geometry, rows, cols int) int {
 	return g.Replicas * of(n.MostRows, rows) * of(n.MostCols, cols)
 }
 
-// powerOfTwo returns the least power of two that is not below n.
+// powerOfTwo returns the least power of two >= n.
 func powerOfTwo(n int) int { return 1 << bits.Len(uint(max(n, 1)-1)) }
 
-// fits reports whether a size is sure to be at most so much; 0 is any, or unknown.
+// fits reports whether a size is surely at most most; 0 is any, or unknown.
 func fits(size, most int) bool { return most == 0 || size > 0 && size <= most }
 
 // dot adds a matrix product, each output in ascending k.
@@ -169,7 +169,7 @@ func (p *printer) outputs(n flat.Product) {
 	})
 }
 
-// operand is where an operand's element is.
+// operand returns the address of an operand's element.
 func (p *printer) operand(o flat.Operand, i, j asm.Value) address {
 	rs, cs, off := p.value(o.RS), p.value(o.CS), p.value(o.Off)
 	return p.element(p.slices[o.Slice], p.f.Do("mad.lo.s32", i, rs, p.f.Do("mad.lo.s32", j, cs, off)))

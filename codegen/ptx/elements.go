@@ -81,7 +81,7 @@ func (p *printer) storeFrom(dst *expr.Expr, name string, first asm.Value, vs []a
 	p.storeBy(n, dst, name, first, vs)
 }
 
-// storeBy does so with n at a time.
+// storeBy writes elements n at a time.
 func (p *printer) storeBy(n int, dst *expr.Expr, name string, first asm.Value, vs []asm.Value) {
 	for i := 0; i < len(vs); i += n {
 		p.vars[name] = p.f.Do("add.s32", first, asm.Int(i))
@@ -89,8 +89,8 @@ func (p *printer) storeBy(n int, dst *expr.Expr, name string, first asm.Value, v
 	}
 }
 
-// vectorOf returns how many adjacent elements a thread of a workgroup takes at a time: 4 or 2 if
-// they are aligned and numerous enough, else 1.
+// vectorOf returns how many adjacent elements a thread of a workgroup takes at a time. They are 4
+// or 2 if aligned and numerous enough, else 1.
 func vectorOf(n *kernel.Set, threads int, known map[string]bool) int {
 	last := n.Axes[len(n.Axes)-1]
 	for _, v := range []int{vectorMost, 2} {

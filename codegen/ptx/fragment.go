@@ -119,7 +119,7 @@ func (p *printer) laneOf(x factor) (row, unit asm.Value) {
 	return row, unit
 }
 
-// moved returns a factor that lies by bytes further.
+// moved returns a factor by bytes further.
 func (p *printer) moved(x factor, by asm.Value) factor {
 	lanes := x.lanes
 	x.lanes = nil
@@ -142,7 +142,8 @@ func (p *printer) fragment(x factor, outer, k int) []asm.Value {
 	return p.f.LoadMatrices(x.at(k, outer), 4, true)
 }
 
-// at returns a lane's address for a row and a column of the warp's part. Col is a multiple of two units.
+// at returns a lane's address for a row and a column of the warp's part. Col is a multiple of two
+// units.
 func (x factor) at(row, col int) asm.Address {
 	pair := col / (2 * x.unit())
 	at := x.Address

@@ -64,7 +64,7 @@ type oneWarp struct {
 	out    []byte
 }
 
-// run launches the warp: the matrices lie in the last columns of tiles that are so wide.
+// run launches the warp: the matrices are in the last columns of tiles of this width.
 func (b *oneWarp) run(t *testing.T, wide int, x, y []int, downLeft, downRight bool) ptxsim.Stats {
 	t.Helper()
 	b.device = ptxsim.New(ptxsim.Options{Count: true})

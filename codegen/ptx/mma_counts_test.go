@@ -227,7 +227,7 @@ func floats(b kernel.Buffer) []float64 {
 }
 
 // steps returns an upper bound of the steps of a tensor core. A step adds at least 8 products of
-// BF16. Of halves it adds 4, or 8 from sm_90 on, three times.
+// BF16. Halves take three times as many steps, of 4 products each, or 8 from sm_90 on.
 func (m multiplied) steps(arch int) float64 {
 	if !m.split {
 		return float64(m.products) / 8

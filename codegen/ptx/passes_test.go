@@ -13,8 +13,8 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 )
 
-// TestPasses verifies each shipped kernel after each pass, and wants nothing in it
-// that a pass is for.
+// TestPasses verifies each shipped kernel after each pass. It wants no needless instructions
+// after the last.
 func TestPasses(t *testing.T) {
 	specs, err := ptxtest.Shipped("../../specs")
 	if err != nil {
@@ -49,8 +49,8 @@ func TestPasses(t *testing.T) {
 var identity = regexp.MustCompile(`^((add|sub|or|xor)\.[sb]\d+ .*, 0|(add|or|xor)\.[sb]\d+ %\w+, 0, .*|sh[lr]\.\w+ .*, 0|(mul|div)\.(lo\.)?[su]\d+ .*, 1|` +
 	`mul\.(lo|wide)\.\w+ .*, 0|mul\.lo\.\w+ %\w+, [01], .*|mad\.(lo|wide)\.\w+ %\w+, (.*, [01]|[01], %\w+), .*|and\.b32 .*, (0|-1)|rem\.\w+ .*, 1|cvt\.[us]64\.\w+ .*, -?\d+|mov\.\w+ (%\w+), (%\w+));$`)
 
-// needless lists instructions that compute what is there, or divide the same again
-// before the next label or branch.
+// needless lists instructions that compute an existing value, or repeat a division before the
+// next label or branch.
 func needless(text string) []string {
 	var found []string
 	divided := map[string]string{}
@@ -79,7 +79,7 @@ func needless(text string) []string {
 	return found
 }
 
-// TestNeedless wants what it looks for found.
+// TestNeedless wants needless instructions found.
 func TestNeedless(t *testing.T) {
 	for _, c := range []struct {
 		text string

@@ -85,7 +85,7 @@ func (p *printer) points(k *kernel.Kernel) (cells, error) {
 	}}, nil
 }
 
-// wide reports whether all elements lie in fours at multiples of their size.
+// wide reports whether all elements come in aligned fours.
 func (t pointwise) wide(known map[string]bool) bool {
 	for _, s := range t.sets {
 		for _, e := range append(expr.Elems(s.Value), s.Dst) {
@@ -97,8 +97,7 @@ func (t pointwise) wide(known map[string]bool) bool {
 	return true
 }
 
-// point computes segments of n elements, and reads what it can of all of them before it
-// writes.
+// point computes segments of n elements. It reads ahead for all segments before it writes.
 func (p *printer) point(body []kernel.Stmt, n int, firsts ...asm.Value) {
 	var all []segment
 	for _, first := range firsts {

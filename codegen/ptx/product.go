@@ -227,7 +227,7 @@ func (q *product) fetch(s *source, k0 asm.Value) {
 	q.advance(s.at, q.stride(s.at, s.CS, q.depth))
 }
 
-// evaluate is fetch for a computed operand, which lies along k.
+// evaluate is fetch for a computed operand, which goes along k.
 func (q *product) evaluate(s *source, k0 asm.Value) {
 	f := q.f
 	k := f.Do("add.s32", k0, s.k)

@@ -63,7 +63,7 @@ func (o Options) geometry(k *kernel.Kernel) kernel.Geometry {
 	return o.Geometry(k)
 }
 
-// aligned returns the buffers of a kernel that are at a multiple of 16 bytes.
+// aligned reports which buffers of a kernel are at a multiple of 16 bytes.
 func (o Options) aligned(k *kernel.Kernel) map[string]bool {
 	all := map[string]bool{}
 	for i, b := range k.Params {

@@ -88,8 +88,8 @@ func (p *printer) reduces(n *kernel.Reduce, rows int, enter func(row int)) []asm
 	return accs
 }
 
-// inFours reports whether elements for four values of a variable lie side by side, and are
-// loaded as one.
+// inFours reports whether elements for four values of a variable are adjacent, and loaded
+// together.
 func (p *printer) inFours(value *expr.Expr, name string) bool {
 	return slices.ContainsFunc(expr.Elems(value), func(e *expr.Expr) bool { return aligned(e, name, kernel.Neighbours, p.aligned) })
 }

@@ -74,7 +74,7 @@ func (p *printer) scatters(k *kernel.Kernel) (cells, error) {
 		for slot := range slots {
 			col := f.Do("mad.lo.s32", block, asm.Int(slots*warpThreads*vector), f.Do("mad.lo.s32", p.lane, asm.Int(vector), asm.Int(slot*warpThreads*vector)))
 			cols, inside = append(cols, col), append(inside, f.Do("setp.lt.s32", col, width))
-			at = append(at, f.Do("min.s32", col, last)) // lanes behind the last column do what others do
+			at = append(at, f.Do("min.s32", col, last)) // lanes after the last column repeat it
 			var sums []asm.Value
 			for range vector {
 				sums = append(sums, f.Variable(asm.F32(0)))

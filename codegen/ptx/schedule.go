@@ -16,18 +16,18 @@ type schedule struct {
 	// unfit says why a kernel after the passes does not fit; "" if it fits. Aligned buffers are
 	// always at a multiple of 16 bytes.
 	unfit func(k *kernel.Kernel, aligned map[string]bool) string
-	// threads is how many a block has, and whether they are one workgroup.
+	// threads returns the threads of a block, and whether they are one workgroup.
 	threads func(k *kernel.Kernel, g kernel.Geometry) (n int, whole bool)
-	pieces  func(k *kernel.Kernel, g kernel.Geometry) string // how large what a block takes is
+	pieces  func(k *kernel.Kernel, g kernel.Geometry) string // the work of a block, in words
 	// cells prepares a printer for a kernel and returns the cells that workgroups take.
 	cells func(p *printer, k *kernel.Kernel) (cells, error)
-	// tensor says which products it multiplies on tensor cores; a kernel must have one. Nil:
-	// none.
+	// tensor says which products it multiplies on tensor cores, or is nil. A kernel must have
+	// one.
 	tensor func(s kernel.Stmt) bool
-	fours  bool // and adds what comes in fours in another order before sm_90
+	fours  bool // products over keys come in fours: another order of sums before sm_90
 }
 
-// schedules are tried in order, and the first that fits is taken.
+// schedules are tried in order; the first that fits applies.
 var schedules = []schedule{
 	{"mma", flat.GPUProduct(), notMMA, mmaThreads, mmaPieces, (*printer).mmaTiles, forCores, false},
 	{"attention", flat.GPUAttention(blockRows), notAttention, attentionThreads, attentionPieces, (*printer).attentions, isNarrow, true},
@@ -42,9 +42,9 @@ var schedules = []schedule{
 // A Choice is the schedule of a kernel.
 type Choice struct {
 	Name   string
-	Pieces string         // how large what a block takes is
+	Pieces string         // the work of a block, in words
 	Flat   *kernel.Kernel // after the passes of the schedule
-	Unfit  []string       // why not one of the schedules before, in order
+	Unfit  []string       // why earlier schedules do not fit, in order
 }
 
 // Choose finds the schedule of a kernel.
@@ -79,7 +79,7 @@ type cells struct {
 	body  func(cell asm.Value) // runs one cell in a workgroup
 }
 
-// gridThreads are fewer where nothing is worth a whole block.
+// gridThreads returns fewer threads without products.
 func gridThreads(k *kernel.Kernel, _ kernel.Geometry) (n int, whole bool) {
 	if whole = needsBlock(k.Body); whole && has(k.Body, isProduct) {
 		return productThreads, whole

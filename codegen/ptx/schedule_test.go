@@ -44,8 +44,8 @@ const gated = `kernel gated matmul
 end
 `
 
-// TestChoose wants each output's work done in registers where that has no part in
-// another's, and only there; and the interpreter's bits from either schedule.
+// TestChoose wants the epilogue in registers exactly if outputs are independent. It wants the
+// interpreter's bits from either schedule.
 func TestChoose(t *testing.T) {
 	var ks []*kernel.Kernel
 	for _, c := range []struct{ name, from, to, why string }{
@@ -74,7 +74,7 @@ func TestChoose(t *testing.T) {
 	either(t, ks)
 }
 
-// unfit is why a kernel is not one for a schedule; "" if it is not said.
+// unfit returns why a kernel does not fit a schedule; "" if no reason is listed.
 func unfit(c ptx.Choice, schedule string) string {
 	for _, why := range c.Unfit {
 		if text, ok := strings.CutPrefix(why, schedule+": "); ok {
@@ -94,7 +94,8 @@ func parsed(t *testing.T, text string) *kernel.Kernel {
 	return ks[0]
 }
 
-// TestTilingsOfReplicas wants tiles as large as leave enough blocks in all replicas of a launch.
+// TestTilingsOfReplicas wants the largest tiles that give enough blocks in all replicas of a
+// launch.
 func TestTilingsOfReplicas(t *testing.T) {
 	rows := parsed(t, "kernel rows matmul\n  in x f32[R, 128]\n  in w f32[128, 128]\n  out y f32[R, 128]\n  scalar R\n"+
 		"  op y = x * w for r < R, e < 128, k < 128\n  dot y[i, j] = x[i, k] * w[k, j] for i < R, j < 128, k < 128\nend\n")
@@ -117,8 +118,8 @@ func TestTilingsOfReplicas(t *testing.T) {
 	}
 }
 
-// TestTilings wants tiles as large as leave enough blocks, and the interpreter's bits
-// from tiles of each size.
+// TestTilings wants the largest tiles that give enough blocks, and the interpreter's bits from
+// tiles of each size.
 func TestTilings(t *testing.T) {
 	var ks []*kernel.Kernel
 	for _, c := range []struct{ rows, cols, products, tile string }{
@@ -146,7 +147,7 @@ func TestTilings(t *testing.T) {
 	ptxtest.Compare(t, ks, ptx.Options{Aligned: func(*kernel.Kernel, int) bool { return true }}, false, launch)
 }
 
-// TestComputedFactor wants a left factor computed where it is used, and only there.
+// TestComputedFactor wants a left factor computed at its use if the product allows it.
 func TestComputedFactor(t *testing.T) {
 	const text = `kernel scattered scatter
   in     ids    i32[B * T]

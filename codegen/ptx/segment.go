@@ -71,8 +71,8 @@ func (p *printer) segment(body []kernel.Stmt, x segment) {
 	}
 }
 
-// readsPlaces says which array is read at another place than its own, or is no buffer and is
-// read before it is written. Arrays of filledBefore count as written.
+// readsPlaces says which array is read at another place than written, or, if it is no buffer,
+// before it is written. Arrays of filledBefore count as written.
 func readsPlaces(body []kernel.Stmt, buffers map[string]bool, places map[string]*expr.Expr, filledBefore ...string) string {
 	filled := map[string]bool{}
 	for _, name := range filledBefore {

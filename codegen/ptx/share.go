@@ -31,7 +31,7 @@ func whole(size asm.Value, n int) bool {
 	return known && k%int64(n) == 0
 }
 
-// below is whether i, of a tile that takes n at a time, is below a size.
+// below returns whether i is below a size; tiles take n at a time.
 func (p *printer) below(i, size asm.Value, n int) asm.Value {
 	if whole(size, n) {
 		return asm.Bool(true)
@@ -39,7 +39,7 @@ func (p *printer) below(i, size asm.Value, n int) asm.Value {
 	return p.f.Do("setp.lt.s32", i, size)
 }
 
-// when does something where a condition holds, in the region around if that is sure.
+// when calls do under a condition, without a region if the condition is constant.
 func (p *printer) when(cond asm.Value, do func()) {
 	if cond == asm.Bool(true) {
 		do()
@@ -83,8 +83,8 @@ func (s *share) follow(t tiled, acc [][]asm.Value, row, col asm.Value) {
 	}
 }
 
-// longest is the most operations of an unrolled epilogue: more would exceed the instruction
-// cache, and become a loop.
+// longest is the most operations of an unrolled epilogue. More would exceed the instruction
+// cache, so a longer one is a loop.
 const longest = 2048
 
 // long reports whether the epilogue of a product is a loop.
@@ -108,8 +108,8 @@ func (s *share) long(t tiled) bool {
 // philoxOps is about how many operations random words of a counter take.
 const philoxOps = 100
 
-// turnOutputs are how many outputs a turn of a long loop has. The others move up to their
-// registers meanwhile, since registers have no index.
+// turnOutputs is how many outputs a turn of a long loop has. The turn then moves the others to
+// their registers, since registers have no index.
 const turnOutputs = 4 * vectorMost
 
 // inTurn is follow as a loop.
@@ -133,7 +133,7 @@ func (s *share) inTurn(t tiled, acc [][]asm.Value, row, col asm.Value) {
 // are not moved across stores, and each load alone would be waited for.
 const loadsAhead = 32
 
-// after computes what comes after outputs of a row, segments of n side by side from a
+// after computes the epilogue of a row's outputs, in segments of n adjacent outputs, from a
 // column on.
 func (s *share) after(t tiled, outputs []asm.Value, n int, row, col asm.Value) {
 	s.when(s.below(row, s.sizeM, s.rows), func() {

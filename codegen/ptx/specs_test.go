@@ -60,8 +60,8 @@ func TestRandom(t *testing.T) {
 	either(t, ks)
 }
 
-// TestCorners does the same with the kernels that try the corners of the printer
-// of Go, and the examples of package kernel.
+// TestCorners does the same with the test kernels of codegen/cpu, and the examples of package
+// kernel.
 func TestCorners(t *testing.T) {
 	var paths []string
 	for _, pattern := range []string{"../cpu/testdata/*.txtar", "../../compiler/kernel/testdata/kernels/*.kir"} {

@@ -105,7 +105,8 @@ func left(n *kernel.Dot) state {
 	return state{access{slice: n.Dst.Name, write: true}: true}
 }
 
-// outside returns the state after a body: owners that depend on variables of the body become unknown.
+// outside returns the state after a body: owners that depend on variables of the body become
+// unknown.
 func outside(s state, body []kernel.Stmt) state {
 	changes := depend.Changes(body...)
 	out := state{}
@@ -186,8 +187,8 @@ func (w *waiter) of(n kernel.Stmt, a depend.Access) owner {
 	return owner{}
 }
 
-// owner returns the owner of an access whose elements go to the threads vector at a time. In rows of n
-// elements only the index modulo n decides.
+// owner returns the owner of an access whose elements go to the threads vector at a time. Rows of
+// n elements are distributed by the index modulo n.
 func (w *waiter) owner(access depend.Access, vector int) owner {
 	size := expr.Int(1)
 	rest := access.Index[0]

@@ -61,7 +61,7 @@ func TestErrors(t *testing.T) {
 	})
 }
 
-// TestVerifyMade has kernels that no text can say.
+// TestVerifyMade has kernels that no text can express.
 func TestVerifyMade(t *testing.T) {
 	i, f := expr.NewVar("i", expr.I32), expr.F(0)
 	y := expr.NewElem("y", expr.F32, i)

@@ -356,8 +356,8 @@ func TestReduceText(t *testing.T) {
 	}
 }
 
-// TestTileLifetime shows when a tile is fresh: c in each cell, p whenever n is
-// set; k keeps what the iterations before left in it.
+// TestTileLifetime shows when a tile is fresh: c in each cell, p whenever n is set; k keeps the
+// values of earlier iterations.
 func TestTileLifetime(t *testing.T) {
 	ks, err := Parse(`kernel lifetime map
 		out y f32[2, 3]

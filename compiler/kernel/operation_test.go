@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestOperationErrors has one mistake a case, which Parse or Verify tells.
+// TestOperationErrors has one mistake a case, which Parse or Verify reports.
 func TestOperationErrors(t *testing.T) {
 	archive(t, filepath.Join("testdata", "errors", "operation.txtar"), func(t *testing.T, in string) string {
 		ks, err := Parse(in)
@@ -19,7 +19,7 @@ func TestOperationErrors(t *testing.T) {
 	})
 }
 
-// TestRoles finds what an operation says by the words for it.
+// TestRoles finds arguments and results by role.
 func TestRoles(t *testing.T) {
 	o := Operation{
 		Kind:    "attention_grad",

@@ -86,7 +86,7 @@ func (c *opChecker) operands() {
 	c.fits("result", results, kinds[c.o.Kind].results)
 }
 
-// fits holds names to the roles of a kind.
+// fits checks names against the roles of a kind.
 func (c *opChecker) fits(what string, names []string, roles string) {
 	roles, more := strings.CutSuffix(roles, "*")
 	words := strings.Fields(roles)

@@ -77,7 +77,7 @@ func (p *printer) header() {
 	}
 }
 
-// line prints a keyword, padded so that what follows lines up, and the rest.
+// line prints a keyword, padded for alignment, and the rest.
 func (p *printer) line(depth int, keyword, rest string) {
 	fmt.Fprintf(p, "%s%-6s %s\n", strings.Repeat("  ", depth), keyword, rest)
 }
@@ -95,7 +95,7 @@ func (p *printer) body(body []Stmt, depth int) {
 	p.WriteString(strings.Repeat("  ", depth-1) + "end\n")
 }
 
-// Describe returns a statement's text on one line, without the body it holds.
+// Describe returns a statement's text on one line, without its body.
 func (k *Kernel) Describe(s Stmt) string {
 	p := &printer{k: k, shapes: k.shapes()}
 	keyword, rest := p.stmt(s)

@@ -74,9 +74,9 @@ func (r *reduction) begin() (p partials) {
 	return p
 }
 
-// combine returns the xor butterfly. Every lane takes the value of the lane whose number differs in
-// one bit, highest bit first. The result is lane 0. Adding +0 makes a zero +0, so that the
-// largest and the smallest value do not depend on the order.
+// combine returns the result of the xor butterfly. Every lane takes the value of the lane whose
+// number differs in one bit, highest bit first. The result is lane 0. Adding +0 makes a zero +0,
+// so that the largest and the smallest value do not depend on the order.
 func (r *reduction) combine(p partials) float32 {
 	for d := lanes / 2; d > 0; d /= 2 {
 		before := p

@@ -78,7 +78,7 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// TestRoundTrip holds the kernels of testdata/kernels to their printed form.
+// TestRoundTrip compares the kernels of testdata/kernels with their printed form.
 func TestRoundTrip(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join("testdata", "kernels", "*.kir"))
 	if err != nil || len(paths) == 0 {

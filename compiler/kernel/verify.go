@@ -155,7 +155,7 @@ func (c *checker) bind(id string, n name) {
 	c.name(id)
 }
 
-// leave ends the scope that began when so many names were bound.
+// leave ends the scope that began at this length of c.bound.
 func (c *checker) leave(bound int) {
 	for _, id := range c.bound[bound:] {
 		delete(c.names, id)

@@ -159,7 +159,7 @@ func verified(t *testing.T, from, to string) (*Kernel, error) {
 	return ks[0], Verify(ks[0])
 }
 
-// TestIndependentIsReversed wants iterations that are independent to show that they are not.
+// TestIndependentIsReversed wants the last iteration of an independent loop to run first.
 func TestIndependentIsReversed(t *testing.T) {
 	for clause, want := range map[string]float32{"": 3, "; independent": 0} {
 		ks, err := Parse("kernel k row\nout y f32[1]\nonce\ntile t f32[1]\nend\nfor i = 0 until 4" + clause +

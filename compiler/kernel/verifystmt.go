@@ -19,7 +19,7 @@ func (c *checker) body(body []Stmt) {
 	c.leave(outer)
 }
 
-// inner checks the body that a statement holds.
+// inner checks the body of a statement.
 func (c *checker) inner(s Stmt) {
 	l, loop := s.(*For)
 	outer := c.independent

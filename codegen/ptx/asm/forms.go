@@ -106,7 +106,7 @@ func (i *Instr) isMove() bool {
 	return strings.HasPrefix(i.op, "mov.") && len(i.args) == 1 && i.args[0].class == i.dst[0].class
 }
 
-// check holds an instruction to its form.
+// check returns an error if an instruction does not have its form.
 func (i *Instr) check() error {
 	bad := func(text string, args ...any) error {
 		return fmt.Errorf("%s: %s", i, fmt.Sprintf(text, args...))
@@ -152,7 +152,7 @@ func letters(vs []Value) string {
 	return string(text)
 }
 
-// checkPlaces holds the addresses of matrices and copies to their spaces and alignment.
+// checkPlaces checks the spaces and the alignment of matrices' and copies' addresses.
 func (i *Instr) checkPlaces() error {
 	copies := i.op == opCopy
 	switch {

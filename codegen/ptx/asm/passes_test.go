@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestPasses compares the code of small functions, before and behind all passes.
+// TestPasses compares the code of small functions, before and after all passes.
 func TestPasses(t *testing.T) {
 	x, y := Memory{Global, "x"}, Memory{Global, "y"}
 	type start struct {
@@ -213,7 +213,7 @@ func operands(names []string, named map[string]int64) []int64 {
 	return out
 }
 
-// value computes an instruction, or is its operand where it has no name.
+// value computes an instruction; without a name it returns the operand.
 func value(op string, a []int64) int64 {
 	name, typ, _ := strings.Cut(op, ".")
 	if fold := folds[op]; fold != nil {

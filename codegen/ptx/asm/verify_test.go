@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestVerify wants what is right accepted, and each mistake named. A function begins
-// with a uniform word, one that differs between warps, one between threads, a
-// predicate of each, and an address.
+// TestVerify wants valid functions accepted, and each mistake named. A function begins with a
+// uniform word, one that differs between warps, one between threads, a predicate of each, and an
+// address.
 func TestVerify(t *testing.T) {
 	type start struct {
 		*Func

@@ -38,11 +38,11 @@ launches or the inputs is not noticed:
 `
 )
 
-// untried is in the place of numbers of a kernel whose barriers nobody has tried.
+// untried stands for the numbers of a kernel whose barriers no run has tried.
 const untried = "– | – | – |\n"
 
-// mostUntried is how many such kernels there may be. It may fall, and never grows: no
-// changed kernel goes on the list without being tried.
+// mostUntried is the most untried kernels. It may fall but never grow: every changed kernel is
+// tried before it goes on the list.
 const mostUntried = 0
 
 // TestBarriers tries every barrier of every shipped kernel that is not on the committed list, and

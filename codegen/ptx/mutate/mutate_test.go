@@ -103,7 +103,7 @@ func Of(code ptx.Output) []Mutant {
 	return all
 }
 
-// replaced returns a module with another line i.
+// replaced returns a module with line i replaced.
 func replaced(code ptx.Output, i int, line string) ptx.Output {
 	lines := strings.Split(string(code.Text), "\n")
 	lines[i] = line
@@ -111,8 +111,8 @@ func replaced(code ptx.Output, i int, line string) ptx.Output {
 	return code
 }
 
-// arrays halves each array of shared memory, and puts it behind the others, so that
-// what is beyond it is beyond all of them.
+// arrays halves each array of shared memory, and puts it after the others, so that no array
+// follows it.
 func arrays(code ptx.Output, lines []string) []Mutant {
 	var all []Mutant
 	last := -1

@@ -48,7 +48,7 @@ func parse(text string) *program {
 	return p
 }
 
-// slice marks what a register is computed from.
+// slice marks the instructions that compute a register.
 func (p *program) slice(reg string) {
 	for _, i := range p.defs[reg] {
 		in := p.instrs[i]
@@ -64,7 +64,7 @@ func (p *program) slice(reg string) {
 	}
 }
 
-// writes returns the registers that an instruction gives a value, reads those whose value it takes.
+// writes returns the registers that an instruction sets, reads the registers that it reads.
 func (in instr) writes() []string {
 	if n := in.results(); n > 0 {
 		return register.FindAllString(strings.Join(in.operands[:n], " "), -1)
@@ -87,12 +87,12 @@ func (in instr) results() int {
 	return 1
 }
 
-// memory reports whether an instruction accesses memory that is not its parameters.
+// memory reports whether an instruction accesses memory other than parameters.
 func (in instr) memory() bool {
 	return (strings.HasPrefix(in.op, "ld.") || strings.HasPrefix(in.op, "st.")) && !strings.HasPrefix(in.op, "ld.param") ||
 		strings.HasPrefix(in.op, "ldmatrix.") || in.copies()
 }
 
-// copies reports whether an instruction copies to shared memory while the thread goes on: so
-// many bytes, the last operand, and zeros behind them.
+// copies reports whether an instruction is an asynchronous copy to shared memory. The last
+// operand is the number of bytes; zeros follow them.
 func (in instr) copies() bool { return strings.HasPrefix(in.op, "cp.async.cg.") }

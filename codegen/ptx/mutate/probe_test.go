@@ -21,12 +21,11 @@ type Probe struct {
 	Longer  bool // they have to take more instructions than the kernel, too
 }
 
-// Probes lists what can be asked about a mutant that nothing has found. Probes of a constant
-// replace it, or the value computed or read with it, by something absurd. Probes of a branch
-// replace the sums that it decides on by absurd sums. Probes of a copy replace zeros by other
-// elements. Probes of a load or store let it read or write something absurd where its guard
-// forbids it. If the kernel has one size, another probe of a load wants both places to have the
-// same value.
+// Probes lists the probes of a mutant that nothing has found. Probes of a constant replace it, or
+// the value computed or read with it, by something absurd. Probes of a branch replace the sums
+// that it decides on by absurd sums. Probes of a copy replace zeros by other elements. Probes of
+// a load or store let it read or write something absurd where its guard forbids it. If the kernel
+// has one size, another probe of a load wants both places to have the same value.
 func (m Mutant) Probes(oneSize bool) []Probe {
 	in := instruction.FindStringSubmatch(m.Old)
 	if in == nil {
@@ -324,7 +323,7 @@ func TestSameValue(t *testing.T) {
 	}
 }
 
-// TestShows wants a trial to be made where it can tell a mutant from its kernel.
+// TestShows wants a trial to run if it can tell a mutant from its kernel.
 func TestShows(t *testing.T) {
 	ran, kept, both := ptxsim.Reach{Ran: true}, ptxsim.Reach{Kept: true}, ptxsim.Reach{Ran: true, Kept: true}
 	const store, branch = "\t@%p1 st.b32 [%d1], %r1;", "\t@%p1 bra $L1;"

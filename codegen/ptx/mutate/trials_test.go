@@ -55,8 +55,8 @@ func costs(s kernel.Scalars, way int) float64 {
 const cheap = 40_000
 
 const (
-	// dear is how many lane instructions a launch may have in further ways: wide kernels are
-	// launched in all ways only where they are small.
+	// dear is the most lane instructions of a launch in further ways: wide kernels run in all
+	// ways only in small launches.
 	dear = 50_000_000
 	// enough is how many lane instructions a kernel needs. After them it is launched only with
 	// many rows of few tokens.
@@ -142,12 +142,12 @@ func launches() (all []launch) {
 		all = append(all, launch{s, n.inputs})
 	}
 	long := maps.Clone(all[0].scalars)
-	long["N"] = 140_000 // sums of so many fill all cells of a block
+	long["N"] = 140_000 // sums of this length fill all cells of a block
 	return append(all, launch{long, kerneltest.Signed})
 }
 
-// at returns a trial by its number, nil behind the last one. Nothing may be wrong with
-// the kernel as it is.
+// at returns a trial by its number, nil after the last one. It fails if the kernel itself is
+// wrong.
 func (ts *trials) at(i int) (*trial, error) {
 	for len(ts.made) <= i && len(ts.left) > 0 {
 		s := ts.left[0]
@@ -294,7 +294,7 @@ func (ts *trials) find(m Mutant, code ptx.Output, lo, hi int) (f finding, err er
 	return f, nil
 }
 
-// in returns a module in a way; its text is read for the first one.
+// in returns a module in a way. It reads the module's text only the first time.
 func in(loaded **ptxtest.Runner, code ptx.Output, w ptxtest.Way) (r *ptxtest.Runner, err error) {
 	if *loaded != nil {
 		return (*loaded).In(w)

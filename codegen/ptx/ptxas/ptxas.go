@@ -89,7 +89,7 @@ func parse(text string) (map[string]Usage, error) {
 		}
 		var n [5]int
 		for i := range n {
-			n[i], _ = strconv.Atoi(m[1+i]) // digits, or nothing, which is 0
+			n[i], _ = strconv.Atoi(m[1+i]) // digits, or "", which is 0
 		}
 		all[name] = Usage{Stack: n[0], SpillStores: n[1], SpillLoads: n[2], Registers: n[3], Shared: n[4]}
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/arithlang/mlc/sim/simulated"
 )
 
-// A Counter runs kernels on a simulated device that counts what they ask of a GPU, and
-// leaves out checks that take time. One goroutine at a time may use it.
+// A Counter runs kernels on a simulated device that counts their accesses and instructions. It
+// leaves out slow checks. One goroutine at a time may use it.
 type Counter struct {
 	machine *Machine
 	last    ptxsim.Stats
@@ -25,8 +25,8 @@ func NewCounter(code ptx.Output) (*Counter, error) {
 	return c, err
 }
 
-// Run launches a kernel on buffers, which it overwrites. Where it has nothing to do, no
-// block has run and there are no counts.
+// Run launches a kernel on buffers, which it overwrites. Without work no block runs, and there
+// are no counts.
 func (c *Counter) Run(name string, s kernel.Scalars, bufs []kernel.Buffer) (ptxsim.Stats, error) {
 	c.last = ptxsim.Stats{}
 	err := c.machine.Run(name, s, bufs)

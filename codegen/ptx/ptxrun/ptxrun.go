@@ -84,7 +84,7 @@ func (m *Machine) Run(name string, s kernel.Scalars, bufs []kernel.Buffer) error
 	l := launch{Machine: m, scalars: s, bufs: bufs}
 	err := l.run(name)
 	if e := (*cuda.Error)(nil); errors.As(err, &e) && e.Lost() {
-		m.driver.Close() // a lost device has nothing new to say
+		m.driver.Close() // its error would add nothing
 		m.driver = nil
 		return err
 	}

@@ -52,8 +52,7 @@ func machine(t *testing.T, edit func(*ptx.Output)) (*Machine, []*kernel.Kernel) 
 	return m, ks
 }
 
-// TestRun wants what the kernel interpreter computes, from several goroutines, and
-// wherever the tiles lie.
+// TestRun wants the interpreter's results, from several goroutines, with tiles in any memory.
 func TestRun(t *testing.T) {
 	for name, edit := range map[string]func(*ptx.Output){
 		"as it is": func(*ptx.Output) {},

@@ -24,7 +24,7 @@ type Way struct {
 	Blocks   int   // blocks of a replica; 0: as many as are worth launching
 	Replicas int   // at most Replicas
 	Sets     int   // sets of buffers, at most Sets; 0: 1
-	Global   bool  // tiles lie in global scratch, not in shared memory
+	Global   bool  // tiles are in global scratch, not in shared memory
 	Skew     int   // elements from a multiple of 256 bytes to a buffer
 	Limit    int64 // most lane instructions; 0: unlimited
 	Arch     int   // the GPU's architecture; 0: 80

@@ -164,7 +164,7 @@ func TestFinds(t *testing.T) {
 	}
 }
 
-// TestFindsEntries edits what an entry says of the same kernel.
+// TestFindsEntries edits the entry of a right kernel.
 func TestFindsEntries(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -8,8 +8,8 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 )
 
-// A region is an allocation of equally large parts, with space between them that
-// nobody may write.
+// A region is an allocation of equally large parts, with space between them that no kernel may
+// write.
 type region struct {
 	device *ptxsim.Device
 	base   ptxsim.Ptr
@@ -17,13 +17,13 @@ type region struct {
 	size   int // of a part
 	stride int // distance between parts
 	count  int
-	before []byte // all of the allocation, when nothing was written to it
+	before []byte // the allocation before any write
 }
 
-// gap is how many bytes lie behind each part, at least.
+// gap is the least number of bytes after each part.
 const gap = 64
 
-// place allocates parts that start some bytes behind a multiple of 256.
+// place allocates parts that start lead bytes after a multiple of 256.
 func (l *launch) place(size, lead, count int) (*region, error) {
 	g := &region{device: l.device, lead: lead, size: size, count: count}
 	g.stride = (size+gap+255)/256*256 + lead
@@ -39,7 +39,7 @@ func (g *region) total() int { return max(1, g.lead+g.stride*g.count) }
 // at returns the address of a part.
 func (g *region) at(part int) ptxsim.Ptr { return g.base + ptxsim.Ptr(g.lead+part*g.stride) }
 
-// mark remembers what the memory holds now.
+// mark remembers the present contents of the memory.
 func (g *region) mark() error {
 	g.before = make([]byte, g.total())
 	return waive(g.device.Read(g.before, g.base))
@@ -66,8 +66,7 @@ func (g *region) write(part int, b kernel.Buffer) error {
 	return g.device.Write(g.at(part), b.Bytes())
 }
 
-// read returns a part as a buffer. An element that nothing wrote is as before: it need
-// not be written.
+// read returns a part as a buffer. Bytes that no kernel wrote are as before.
 func (g *region) read(part int, before kernel.Buffer) (kernel.Buffer, error) {
 	now := before.Bytes()
 	if len(now) == 0 {
@@ -90,7 +89,7 @@ func (g *region) read(part int, before kernel.Buffer) (kernel.Buffer, error) {
 	return after, nil
 }
 
-// waive drops the error of reading what was never written.
+// waive drops the error of reading uninitialised memory.
 func waive(err error) error {
 	if _, ok := errors.AsType[*ptxsim.UninitialisedError](err); ok {
 		return nil

@@ -180,7 +180,7 @@ func (l *launch) buffer(set, i int) error {
 }
 
 // spare is the unused end of a block's part of the scratch, so that an access beyond the tiles
-// meets memory that holds nothing.
+// meets unused memory.
 const spare = 256
 
 const (

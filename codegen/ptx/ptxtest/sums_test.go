@@ -29,7 +29,7 @@ st.global.v4.f32 [%d1+48], {%f1, %f2, %f3, %f4};
 ret;
 }`
 
-// An instruction multiplies fragments whose lanes have words of so many elements.
+// An instruction multiplies fragments.
 type instruction struct {
 	name    string
 	depth   int
@@ -66,8 +66,8 @@ func halves(x []float32) (high, low []float32) {
 
 const rows, cols, lanes, laneBytes = 16, 8, 32, 64
 
-// TestTensorCore holds the sums that kernels for tensor cores are compared with to the
-// simulator's instruction, on numbers of any size.
+// TestTensorCore compares kernel.TensorCore, which tests of kernels rely on, with the simulator's
+// instruction, on numbers of any size.
 func TestTensorCore(t *testing.T) {
 	for _, op := range instructions {
 		g := rand.New(rand.NewPCG(1, 2))
@@ -175,7 +175,7 @@ func sums(memory []byte) []float32 {
 	return c
 }
 
-// drawn returns a number, now and then one of the least, or none.
+// drawn returns a number, sometimes 0, subnormal, or infinite.
 func drawn(g *rand.Rand, spread int) float32 {
 	x := math.Ldexp(g.Float64()*2-1, g.IntN(2*spread+1)-spread)
 	switch n := g.IntN(5000); {

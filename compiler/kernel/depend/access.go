@@ -20,7 +20,7 @@ type Access struct {
 	Axes  []kernel.Axis // that the index runs over from 0; one without size may be any
 }
 
-// elementVar is the name, which no variable of a kernel has, of the axis of random words.
+// elementVar names the axis of random words; no variable of a kernel has this name.
 const elementVar = "element"
 
 // Of returns the accesses of a statement without its body and axes. A statement that names a

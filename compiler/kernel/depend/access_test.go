@@ -21,7 +21,7 @@ func body(t *testing.T, lines string) []kernel.Stmt {
 	return ks[0].Body
 }
 
-// texts returns the accesses that differ, a write with !, and then its axes.
+// texts returns the distinct accesses as text: a write with !, then its axes.
 func texts(as []Access) []string {
 	var out []string
 	for _, a := range as {
@@ -103,7 +103,8 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestConflict wants statements to have an order where one writes what the other touches.
+// TestConflict wants statements to have an order if one writes an array or scalar that the other
+// accesses.
 func TestConflict(t *testing.T) {
 	for _, c := range []struct {
 		one, other string

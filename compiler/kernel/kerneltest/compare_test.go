@@ -127,8 +127,7 @@ func TestCheckFinds(t *testing.T) {
 	}
 }
 
-// beyond returns the marks behind a buffer, as a back end that runs over its end
-// sees them.
+// beyond returns the marks after a buffer, as a back end that runs over its end sees them.
 func beyond[T any](s []T) []T { return unsafe.Slice(unsafe.SliceData(s), len(s)+marks)[len(s):] }
 
 // TestIDs looks at the integers that kernels get. An unguarded table gets ids of all its rows and
@@ -176,7 +175,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// TestInputs looks at what the two kinds of floats hold.
+// TestInputs looks at the values of Signed and Positive inputs.
 func TestInputs(t *testing.T) {
 	ks, err := kernel.Parse("kernel floats map\nin x f32[N]\nout y f32[]\nscalar N\nset y[] = 0.0\nend")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 )
 
-// TestRandom holds each lane of random kernels of many models to the kernel of one.
+// TestRandom compares each lane of random kernels of many models with the kernel of one.
 func TestRandom(t *testing.T) {
 	made := 0
 	kernels := full.Either(110, 200)
@@ -45,7 +45,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// compare holds the kernel of n models to n launches of the kernel of one.
+// compare compares the kernel of n models with n launches of the kernel of one.
 func compare(k, many *kernel.Kernel, one, all *kernel.Runner, s kernel.Scalars, seed uint64, n int) error {
 	s = k.Suited(s)
 	var starts, ends [][]kernel.Buffer
@@ -120,7 +120,7 @@ func TestOwn(t *testing.T) {
 	}
 }
 
-// TestRefused wants what models do not share to be told, where all must do the same.
+// TestRefused wants an error that names a condition or bound that models do not share.
 func TestRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"  if x[0] < 1.0\n    set y[0] = 2.0\n  end\n":                          "a condition, x[0] < 1.0, may be another for each model",
