@@ -285,7 +285,7 @@ func (g *attendGrad) parted(active asm.Value, do func(first asm.Value)) {
 	})
 }
 
-// zeroSums are accumulators for the gradients by query.
+// zeroSums returns accumulators for the gradients by query.
 func (g *attendGrad) zeroSums() (all []accumulators) {
 	for range g.m.byQuery {
 		all = append(all, g.zeros(fragmentRows, g.width))

@@ -133,7 +133,7 @@ func tiles(n *kernel.Dot, g kernel.Geometry, rows, cols int) int {
 // powerOfTwo returns the least power of two >= n.
 func powerOfTwo(n int) int { return 1 << bits.Len(uint(max(n, 1)-1)) }
 
-// fits reports whether a size is surely at most most; 0 is any, or unknown.
+// fits reports whether a size is surely at most a bound. 0 is an unknown size, or no bound.
 func fits(size, most int) bool { return most == 0 || size > 0 && size <= most }
 
 // dot adds a matrix product, each output in ascending k.

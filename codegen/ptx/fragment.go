@@ -101,7 +101,7 @@ func (p *printer) factorOf(s swizzled, left, alongK bool, row, col asm.Value, wi
 	return x
 }
 
-// low is x modulo below, a power of two.
+// low returns x modulo below, a power of two.
 func (p *printer) low(x asm.Value, below int) asm.Value {
 	return p.f.Do("and.b32", x, asm.Int(below-1))
 }

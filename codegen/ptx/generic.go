@@ -116,7 +116,7 @@ func isProduct(n kernel.Stmt) bool {
 	return ok && len(d.Axes) > 1
 }
 
-// has reports whether there is such a statement in a body, or within its statements.
+// has reports whether a body has such a statement, at any depth.
 func has(body []kernel.Stmt, such func(kernel.Stmt) bool) bool {
 	for n := range kernel.All(body) {
 		if such(n) {
@@ -137,7 +137,7 @@ func (p *printer) workgroups(whole bool, threads int) {
 	}
 }
 
-// cellVar is the name, which no variable of a kernel has, of the loop over cells.
+// cellVar names the loop over cells; no variable of a kernel has this name.
 const cellVar = "cell"
 
 // overCells gives the cells to workgroups round-robin: a workgroup's first cell is its number.

@@ -43,8 +43,8 @@ func (p *printer) node(n kernel.Stmt) {
 	}
 }
 
-// loop runs a loop in every thread of the workgroup. An independent loop distributes its
-// iterations to the warps of the block, and each warp is then a workgroup.
+// loop runs a loop in every thread of the workgroup. If the workgroup is a block, an independent
+// loop distributes its iterations to the warps, and each warp is then a workgroup.
 func (p *printer) loop(n *kernel.For) {
 	from, limit, step := p.value(n.Lo), p.value(n.Hi), 1
 	if p.group.whole && n.Independent {

@@ -11,8 +11,8 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// Parse reads kernels as Format writes them. Blank lines, indentation and lines that begin with
-// // do not matter. An error names the line. Verify checks whether the kernels are valid.
+// Parse reads kernels as Format writes them. It skips indentation, blank lines and lines that
+// begin with //. An error names the line. Verify checks whether the kernels are valid.
 func Parse(text string) ([]*Kernel, error) {
 	p := &parser{lines: strings.Split(text, "\n")}
 	var ks []*Kernel

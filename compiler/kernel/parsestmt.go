@@ -71,7 +71,7 @@ func (p *parser) variable() Stmt {
 	return s
 }
 
-// over cuts off the axes that a text may end with; they are nil if it spells out none.
+// over cuts off the axes that a text may end with. They are nil if missing.
 func (p *parser) over(text string) (rest string, axes []Axis) {
 	rest, clause, _ := strings.Cut(text, " for ")
 	return rest, p.axes(clause, p.expr)

@@ -191,7 +191,7 @@ func (c *checker) operand(s *Dot, e *expr.Expr, over ...string) {
 	c.linear(s, e, over...)
 }
 
-// linear checks an element's index, once that is known to be valid.
+// linear checks the index of an element that is valid otherwise.
 func (c *checker) linear(s *Dot, e *expr.Expr, over ...string) {
 	if c.err != nil {
 		return

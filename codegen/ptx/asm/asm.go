@@ -275,7 +275,7 @@ func (f *Func) Shuffle(mode string, v Value, by int) Value {
 	return f.compute(v.class, Instr{op: op, args: []Value{v}, text: fmt.Sprintf("%d, 31, -1", by)})
 }
 
-// Ballot has a bit for each lane of the warp, set where a predicate holds.
+// Ballot returns a bit for each lane of the warp, set where a predicate holds.
 func (f *Func) Ballot(p Value) Value {
 	return f.compute(Word, Instr{op: opBallot, args: []Value{p}, text: "-1"})
 }
@@ -321,7 +321,7 @@ func (f *Func) Guarded(p Value, do func()) {
 	f.guard = Value{}
 }
 
-// Comment is a line for readers.
+// Comment adds a comment line.
 func (f *Func) Comment(text string) { f.emit(&Instr{op: opComment, text: text}) }
 
 // Loc assigns the following instructions to a line of a source file, by its number in the module.

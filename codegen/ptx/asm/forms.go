@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The instructions that are told independent by more than their operands.
+// Instructions that checks and passes treat by name.
 const (
 	opLoad     = "ld"
 	opStore    = "st"

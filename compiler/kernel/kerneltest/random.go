@@ -12,8 +12,8 @@ import (
 // Random returns a small valid kernel, the same for the same seed. It is a map with dropout, a
 // row with reductions, a matrix product with an epilogue, or a gather of rows. Or it is a loop
 // over windows of rows with a condition, or copies of rows that change meanwhile. Sizes and
-// expressions are random, and half of the kernels have 16-bit elements. The scalars B, T and N
-// decide its size.
+// expressions are random. About half of the kernels may have 16-bit elements. The scalars B, T
+// and N decide its size.
 func Random(seed uint64) *kernel.Kernel {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1))}
 	g.narrow = g.coin()
