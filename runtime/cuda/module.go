@@ -127,7 +127,7 @@ func Moved(name string, grid [3]int, args []byte) (flops, bytes float64) {
 	}
 	sets := func(bytes int) (words float64) {
 		for i := range grid[2] {
-			words += word((i+1)*bytes-8) * word((i+1)*bytes-4)
+			words += float64(word((i+1)*bytes-8) * word((i+1)*bytes-4))
 		}
 		return words
 	}
