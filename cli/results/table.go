@@ -229,11 +229,34 @@ func WriteTable(w io.Writer, rows []Row) error {
 			results = append(results, r.Result)
 		}
 	}
-	if legend := eval.Legend(names, results); legend != "" {
+	if legend := legend(names, results); legend != "" {
 		fmt.Fprintf(&b, "%s\n", legend)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// legend describes the named means that exist. It gives the number of lengths if that is the
+// same in all results.
+func legend(names []string, of []*eval.Result) string {
+	var parts []string
+	for _, name := range []string{eval.ID, eval.OOD, eval.OOD100, eval.Overall} {
+		if !slices.Contains(names, name) {
+			continue
+		}
+		what, general := "", new(eval.Result).What(name)
+		for _, r := range of {
+			switch over := r.What(name); {
+			case r.Mean(name) == nil:
+			case what == "":
+				what = over
+			case what != over:
+				what = general
+			}
+		}
+		parts = append(parts, name+": "+cmp.Or(what, general))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // percent writes a fraction in per cent, or "-" for nil.

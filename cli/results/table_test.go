@@ -90,6 +90,19 @@ row=b: mean ± deviation, n = 3  66.90 ± 57.33              -
 	}
 }
 
+// TestLegend counts lengths only if all results agree.
+func TestLegend(t *testing.T) {
+	half := 0.5
+	count := func(id, ood int) *eval.Result {
+		return &eval.Result{ID: &half, OOD: &half, Over: map[string]int{eval.ID: id, eval.OOD: ood}}
+	}
+	results := []*eval.Result{new(eval.Result), count(2, 3), count(1, 3)}
+	const want = "id: mean over lengths of training; ood: mean over 3 longer ones, up to 100 digits"
+	if got := legend([]string{eval.OOD, eval.ID}, results); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 // TestManyLengths shows means if there are more lengths than columns.
 func TestManyLengths(t *testing.T) {
 	var lengths, right []int

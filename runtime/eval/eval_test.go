@@ -319,10 +319,6 @@ func TestMeans(t *testing.T) {
 	if got, want := r.Summary(), "id 90.00 % over 2 pairs of lengths, ood 30.00 % over 3 pairs of lengths, ood100 25.00 % over 2 pairs of lengths"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	less := &Result{ID: r.ID, OOD: r.OOD, Over: map[string]int{ID: 1, OOD: 3}}
-	if got, want := Legend([]string{ID, OOD}, []*Result{new(Result), r, less}), "id: mean over lengths of training; ood: mean over 3 longer ones, up to 100 digits"; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
 	want := map[string]float64{"1": 1, "3": 0.6, "100": 0.3, "101": 0.5, "160": 0}
 	if diff := cmp.Diff(want, r.ByLength); diff != "" {
 		t.Error(diff)

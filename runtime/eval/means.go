@@ -87,29 +87,6 @@ func (r *Result) What(name string) string {
 	return ""
 }
 
-// Legend describes the named means that exist. It gives the number of lengths if that is the
-// same in all results.
-func Legend(names []string, of []*Result) string {
-	var parts []string
-	for _, m := range new(Result).means() {
-		if !slices.Contains(names, m.Name) {
-			continue
-		}
-		what := ""
-		for _, r := range of {
-			switch over := r.What(m.Name); {
-			case r.Mean(m.Name) == nil:
-			case what == "":
-				what = over
-			case what != over:
-				what = m.What
-			}
-		}
-		parts = append(parts, m.Name+": "+cmp.Or(what, m.What))
-	}
-	return strings.Join(parts, "; ")
-}
-
 // described lists the means, each with a description.
 func (r *Result) described() string {
 	var parts []string
