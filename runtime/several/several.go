@@ -197,7 +197,7 @@ func (c *lanesRun) group(ctx context.Context, a world.App, members []*member, th
 	plan := &a.Model.Plan
 	all := processor.NewLanes(a.Model.Lanes.CPU, a.Model.Lanes.N, isa, threads, plan)
 	tests := processor.New(a.Model.CPU, isa, threads, plan)
-	together := &train.Together{Machine: all, Lanes: a.Model.Lanes.N, Every: c.Save}
+	training := &together{machine: all, lanes: a.Model.Lanes.N, every: c.Save}
 	var runs []*laneRun
 	for _, m := range members {
 		lane := len(runs)
@@ -207,12 +207,12 @@ func (c *lanesRun) group(ctx context.Context, a world.App, members []*member, th
 		}
 		defer r.Close()
 		runs = append(runs, r)
-		together.Trainers = append(together.Trainers, r.trainer)
+		training.trainers = append(training.trainers, r.trainer)
 	}
 	if len(runs) == 0 {
 		return
 	}
-	for i, err := range together.Run(ctx) {
+	for i, err := range training.run(ctx) {
 		runs[i].err = err
 	}
 	for _, r := range runs {

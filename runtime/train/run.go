@@ -115,11 +115,10 @@ func (r *run) advance() error {
 	return r.save()
 }
 
-// saves reports whether a checkpoint is due. Models that train together are saved after the
-// same step.
+// saves reports whether a checkpoint is due.
 func (r *run) saves() bool {
-	if r.lane != nil {
-		return r.lane.save
+	if r.Lane != nil {
+		return r.Lane.Saves()
 	}
 	return r.SaveEvery > 0 && time.Since(r.saved) >= r.SaveEvery
 }

@@ -93,16 +93,16 @@ func TestSaves(t *testing.T) {
 		name  string
 		every time.Duration
 		ago   time.Duration
-		lane  *lane
+		lane  Lane
 		want  bool
 	}{
 		{"only at the end", 0, time.Hour, nil, false},
 		{"not yet", time.Hour, time.Minute, nil, false},
 		{"due", time.Minute, time.Hour, nil, true},
-		{"not with the others", time.Minute, time.Hour, &lane{}, false},
-		{"with the others", 0, 0, &lane{save: true}, true},
+		{"not with the others", time.Minute, time.Hour, fakeLane{}, false},
+		{"with the others", 0, 0, fakeLane{save: true}, true},
 	} {
-		r := &run{Trainer: &Trainer{SaveEvery: c.every, lane: c.lane}, saved: time.Now().Add(-c.ago)}
+		r := &run{Trainer: &Trainer{SaveEvery: c.every, Lane: c.lane}, saved: time.Now().Add(-c.ago)}
 		if got := r.saves(); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}

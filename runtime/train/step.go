@@ -119,18 +119,37 @@ func (t *Trainer) Steps(n int, rate float64) (Outcome, error) {
 // later steps change nothing, and the next Enqueue or Wait may return its error.
 func (t *Trainer) Enqueue(rate float64) error { return t.enqueue(t.Config.Batch, rate) }
 
-// Follow is Enqueue on so many examples, for ranks that follow rank 0.
+// Follow is Enqueue on so many examples, for ranks that follow rank 0 and for models that train
+// together.
 func (t *Trainer) Follow(examples int, rate float64) error { return t.enqueue(examples, rate) }
 
 // enqueue is Enqueue on so many examples.
 func (t *Trainer) enqueue(examples int, rate float64) error {
-	if t.lane != nil {
-		return t.lane.step(t, examples, rate)
+	if t.Lane != nil {
+		return t.inLane(examples, rate)
 	}
 	if t.stepper == nil {
 		t.stepper = newStepper(t)
 	}
 	return t.stepper.enqueue(examples, rate)
+}
+
+// inLane takes a step with other models.
+func (t *Trainer) inLane(examples int, rate float64) error {
+	if t.stepper == nil {
+		t.stepper = &stepper{Trainer: t}
+	}
+	out, err := t.Lane.Step(examples, rate)
+	if err != nil {
+		return err
+	}
+	f := flight{step: t.State.Step, examples: examples, tokens: out.Tokens, rows: out.Rows, rate: rate}
+	t.stepper.last, t.stepper.rate = out, rate
+	if err := f.check(&out); err != nil {
+		return err
+	}
+	f.count(&t.State)
+	return nil
 }
 
 // Wait waits for all steps and returns the outcome of the last. No step is under way
@@ -237,8 +256,8 @@ func (s *stepper) landed() {
 	if s.err = s.collect(f); s.err != nil {
 		return
 	}
-	if s.together != nil {
-		s.together.landed(s, f)
+	if s.Landed != nil {
+		s.Landed(s.outcomes(f))
 		f.count(&s.State)
 		return
 	}
@@ -249,11 +268,15 @@ func (s *stepper) landed() {
 }
 
 // models is the number of models that train together.
-func (s *stepper) models() int {
-	if s.together != nil {
-		return s.together.Lanes
+func (s *stepper) models() int { return max(s.Models, 1) }
+
+// outcomes are the outcomes of all models.
+func (s *stepper) outcomes(f *flight) []Outcome {
+	all := make([]Outcome, s.models())
+	for i := range all {
+		all[i] = s.outcome(f, i)
 	}
-	return 1
+	return all
 }
 
 // outcome is the outcome of a model.

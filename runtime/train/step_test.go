@@ -2,8 +2,8 @@ package train
 
 import (
 	"errors"
+	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -24,17 +24,15 @@ func TestOutcome(t *testing.T) {
 		{"one pass", &stepper{Trainer: &Trainer{}}, 0, Outcome{Loss: 3, GradNorm: 3, Tokens: 5, Rows: 6}},
 		{"two passes", &stepper{Trainer: &Trainer{Config: Config{Progressive: true, Alpha: 0.25}}}, 0, Outcome{Loss: 0.75*3 + 0.25*48, GradNorm: 3, Tokens: 5, Rows: 6}},
 		{"the second pass alone", &stepper{Trainer: &Trainer{Config: Config{Progressive: true, Alpha: 1}}}, 0, Outcome{Loss: 48, GradNorm: 3, Tokens: 5, Rows: 6}},
-		{"the first of two models", &stepper{Trainer: &Trainer{together: &Together{Lanes: 2}}}, 0, Outcome{Loss: 1, GradNorm: 3, Tokens: 5, Rows: 6}},
-		{"the second of two models", &stepper{Trainer: &Trainer{together: &Together{Lanes: 2}}}, 1, Outcome{Loss: 2, GradNorm: 4, Tokens: 5, Rows: 6}},
+		{"the first of two models", &stepper{Trainer: &Trainer{Models: 2}}, 0, Outcome{Loss: 1, GradNorm: 3, Tokens: 5, Rows: 6}},
+		{"the second of two models", &stepper{Trainer: &Trainer{Models: 2}}, 1, Outcome{Loss: 2, GradNorm: 4, Tokens: 5, Rows: 6}},
 	} {
 		if got := c.s.outcome(f, c.model); math.Abs(got.Loss-c.want.Loss) > 1e-12 || got.GradNorm != c.want.GradNorm || got.Tokens != c.want.Tokens || got.Rows != c.want.Rows {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}
-	g := &Together{Lanes: 2}
-	g.landed(&stepper{Trainer: &Trainer{together: g}}, f)
-	if len(g.outcomes) != 2 || g.outcomes[0].Loss != 1 || g.outcomes[1].Loss != 2 {
-		t.Errorf("of two models %+v landed", g.outcomes)
+	if all := (&stepper{Trainer: &Trainer{Models: 2}}).outcomes(f); len(all) != 2 || all[0].Loss != 1 || all[1].Loss != 2 {
+		t.Errorf("of two models %+v", all)
 	}
 }
 
@@ -102,30 +100,36 @@ func TestChunksOfAStep(t *testing.T) {
 	}
 }
 
+// A fakeLane has an outcome for the step that it wants.
+type fakeLane struct {
+	out  Outcome
+	err  error
+	save bool
+}
+
+func (l fakeLane) Step(examples int, rate float64) (Outcome, error) {
+	if examples != 8 || rate != 0.25 {
+		return Outcome{}, fmt.Errorf("a step of %d examples at %g", examples, rate)
+	}
+	return l.out, l.err
+}
+
+func (l fakeLane) Saves() bool { return l.save }
+
 // TestLane checks one model's view of a step of several.
 func TestLane(t *testing.T) {
-	outcomes := []Outcome{{Loss: 1, GradNorm: 1, Tokens: 2, Rows: 3}, {Loss: 4, GradNorm: 5, Tokens: 6, Rows: 7}, {Loss: math.NaN(), Tokens: 6, Rows: 7}}
-	failed := errors.New("failed")
+	good := Outcome{Loss: 4, GradNorm: 5, Tokens: 6, Rows: 7}
 	for _, c := range []struct {
-		name   string
-		number int
-		more   bool
-		err    error
-		want   string // "": the step is done
+		name string
+		lane fakeLane
+		want string // "": the step is done
 	}{
-		{"done", 1, true, nil, ""},
-		{"the others have left", 1, false, nil, errLeft.Error()},
-		{"all have failed", 1, true, failed, failed.Error()},
-		{"this one is not finite", 2, true, nil, "loss at step 12 is not a finite number"},
+		{"done", fakeLane{out: good}, ""},
+		{"all have failed", fakeLane{err: errors.New("failed")}, "failed"},
+		{"this one is not finite", fakeLane{out: Outcome{Loss: math.NaN(), Tokens: 6, Rows: 7}}, "loss at step 12 is not a finite number"},
 	} {
-		var wishes []wish
-		l := &lane{together: &Together{outcomes: outcomes}, number: c.number, err: c.err}
-		l.want = func(w wish) bool { wishes = append(wishes, w); return c.more }
-		tr := &Trainer{State: State{Step: 11, Examples: 20}, lane: l}
+		tr := &Trainer{State: State{Step: 11, Examples: 20}, Lane: c.lane}
 		err := tr.enqueue(8, 0.25)
-		if !slices.Equal(wishes, []wish{{8, 0.25}}) {
-			t.Errorf("%s: it wants %+v", c.name, wishes)
-		}
 		if c.want != "" {
 			if err == nil || !strings.Contains(err.Error(), c.want) || tr.State.Step != 11 {
 				t.Errorf("%s: %v at step %d, want %s", c.name, err, tr.State.Step, c.want)
@@ -135,7 +139,7 @@ func TestLane(t *testing.T) {
 		if want := (State{Step: 12, Examples: 28, Tokens: 6, Rows: 7}); err != nil || tr.State != want {
 			t.Errorf("%s: %+v, %v, want %+v", c.name, tr.State, err, want)
 		}
-		if tr.stepper.last != outcomes[1] || tr.stepper.rate != 0.25 {
+		if tr.stepper.last != good || tr.stepper.rate != 0.25 {
 			t.Errorf("%s: the last step is %+v at %g", c.name, tr.stepper.last, tr.stepper.rate)
 		}
 	}

@@ -43,9 +43,13 @@ type Trainer struct {
 	Followers []Follower // told of reports and tests once these are in their files
 	Ranks     Ranks      // that train together; nil: this process trains alone
 
-	stepper  *stepper
-	lane     *lane     // among models that train together; nil: it trains alone
-	together *Together // set in the Trainer that steps for all lanes
+	// Among models that train together, a Trainer of one has a Lane, and the Trainer whose Machine
+	// computes their steps has their number as Models and a function to call after each step.
+	Lane   Lane
+	Models int // 0: one
+	Landed func(outcomes []Outcome)
+
+	stepper *stepper
 }
 
 // A Follower forwards a run's reports to where people read them.
@@ -56,6 +60,15 @@ type Follower interface {
 	// End comes last, even if Begin has failed. It gets the seconds of training, and whether
 	// the run is done, was interrupted or has failed.
 	End(seconds float64, done bool, failed error) error
+}
+
+// A Lane takes the steps of one of several models that train together.
+type Lane interface {
+	// Step waits for a step of all models, and returns this model's outcome.
+	Step(examples int, rate float64) (Outcome, error)
+	// Saves reports whether a checkpoint follows the last step: models that train together are
+	// saved after the same step.
+	Saves() bool
 }
 
 // Asked is the size of tests in tokens that the model reads. It predicts the time of a test

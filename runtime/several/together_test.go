@@ -1,4 +1,4 @@
-package train
+package several
 
 import (
 	"context"
@@ -10,8 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/track"
+	"github.com/arithlang/mlc/runtime/train"
 )
 
 // An emptyMachine has no parameters.
@@ -27,6 +30,10 @@ func (emptyWorker) GetFloats([]float32, device.Ref) {}
 // TestTogether trains two models for some steps of a minute each, with failures and requests to
 // end. It checks the steps and checkpoints of each.
 func TestTogether(t *testing.T) {
+	problems, err := tasks.New(task.Config{Kind: "addition", DigitsLo: 1, DigitsHi: 2, Base: 10, Sequence: true}, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
 	asked := errors.New("asked to end")
 	for _, c := range []struct {
 		name  string
@@ -51,22 +58,22 @@ func TestTogether(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g := &Together{Machine: emptyMachine{}, Lanes: 2, Every: c.every}
+				g := &together{machine: emptyMachine{}, lanes: 2, every: c.every}
 				for range 2 {
-					g.Trainers = append(g.Trainers, &Trainer{
-						Machine: emptyMachine{}, Plan: &device.Plan{}, Task: addition(t, 2, 0), Dir: t.TempDir(), Status: track.NewStatus(nil, true),
-						Config: Config{Batch: 4, MicroBatch: 4, LR: 1, Schedule: "constant", Budget: Budget{Steps: 6}, Report: Report{Every: 6}},
+					g.trainers = append(g.trainers, &train.Trainer{
+						Machine: emptyMachine{}, Plan: &device.Plan{}, Task: problems, Dir: t.TempDir(), Status: track.NewStatus(nil, true),
+						Config: train.Config{Batch: 4, MicroBatch: 4, LR: 1, Schedule: "constant", Budget: train.Budget{Steps: 6}, Report: train.Report{Every: 6}},
 					})
 				}
 				var saved [2][]int
 				note := func() {
-					for i, tr := range g.Trainers {
-						all, err := Checkpoints(tr.Dir)
+					for i, tr := range g.trainers {
+						all, err := train.Checkpoints(tr.Dir)
 						if err != nil {
 							t.Fatal(err)
 						}
 						for _, path := range all {
-							c, err := Read(path)
+							c, err := train.Read(path)
 							if err != nil {
 								t.Fatal(err)
 							}
@@ -78,7 +85,7 @@ func TestTogether(t *testing.T) {
 				}
 				ctx, cancel := context.WithCancelCause(t.Context())
 				n := 0
-				errs := g.run(ctx, func(examples int, rate float64) error {
+				errs := g.with(ctx, func(examples int, rate float64) error {
 					note()
 					time.Sleep(time.Minute)
 					n++
@@ -90,8 +97,8 @@ func TestTogether(t *testing.T) {
 							return err
 						}
 					}
-					good := Outcome{Loss: 1, GradNorm: 1, Tokens: 10, Rows: 4}
-					g.outcomes = []Outcome{good, good}
+					good := train.Outcome{Loss: 1, GradNorm: 1, Tokens: 10, Rows: 4}
+					g.outcomes = []train.Outcome{good, good}
 					if n == c.bad {
 						g.outcomes[1].Loss = math.NaN()
 					}
@@ -101,7 +108,7 @@ func TestTogether(t *testing.T) {
 					return nil
 				})
 				note()
-				for i, tr := range g.Trainers {
+				for i, tr := range g.trainers {
 					err := ""
 					if errs[i] != nil {
 						err = errs[i].Error()
@@ -112,5 +119,28 @@ func TestTogether(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestLane is a step of all as a lane sees it.
+func TestLane(t *testing.T) {
+	outcomes := []train.Outcome{{Loss: 1, Tokens: 2}, {Loss: 4, Tokens: 6}}
+	failed := errors.New("failed")
+	for _, c := range []struct {
+		name string
+		more bool
+		err  error
+		want error
+	}{
+		{"done", true, nil, nil},
+		{"the others have left", false, nil, errLeft},
+		{"all have failed", true, failed, failed},
+	} {
+		var wishes []wish
+		l := &lane{of: &together{outcomes: outcomes}, number: 1, err: c.err, want: func(w wish) bool { wishes = append(wishes, w); return c.more }}
+		out, err := l.Step(8, 0.25)
+		if err != c.want || err == nil && out != outcomes[1] || !slices.Equal(wishes, []wish{{8, 0.25}}) {
+			t.Errorf("%s: %+v, %v, want %v; wishes %v", c.name, out, err, c.want, wishes)
+		}
 	}
 }
