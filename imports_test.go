@@ -19,7 +19,7 @@ const rooms = `
 	ptxsim: # PTX of any compiler
 
 	# What a trainer links.
-	runtime/{abi,available,calibrate,comm,damage,disk,elementary,flag,interrupt,pages,philox,protobuf,tokens}:
+	runtime/{abi,available,calibrate,comm,damage,disk,elementary,flag,interrupt,pages,philox,tokens}:
 	runtime/config: runtime/tokens
 	runtime/flags: runtime/config
 	runtime/{ckpt,lock,track}: runtime/damage runtime/disk
@@ -29,12 +29,12 @@ const rooms = `
 	runtime/processor: runtime/comm runtime/cpu
 	runtime/task: runtime/config runtime/philox
 	runtime/{eval,train}: runtime/ckpt runtime/device runtime/elementary runtime/lock runtime/task runtime/track
-	runtime/{board,record}: runtime/eval runtime/protobuf runtime/train
+	runtime/record: runtime/eval runtime/train
 	runtime/profile: runtime/ckpt runtime/cpu runtime/cuda
 	runtime/program: runtime/cpu runtime/cuda runtime/record
 	runtime/rundir: runtime/flag runtime/flags runtime/program
 	runtime/world: runtime/processor runtime/rundir
-	runtime/verbs: runtime/board runtime/world
+	runtime/verbs: runtime/world
 	runtime/{bench,several,stages}: runtime/profile runtime/verbs
 	runtime/comm/mpitest,runtime/cuda/libcuda/fakecuda: internal
 	runtime: runtime
@@ -73,10 +73,12 @@ const rooms = `
 	torture: runtime/track
 	lsp: compiler/check
 	diff: compiler
-	{export,insight}: compiler runtime/eval runtime/protobuf
+	export/protobuf:
+	{export,insight}: compiler export/protobuf runtime/eval
 	bench: compiler/check export runtime/train
 	plot: runtime/calibrate runtime/record
 	{mlflow,serve}: plot runtime/flag
+	board: export/protobuf plot
 	prove: bench codegen diff runtime sim specs
 	cli/shell: runtime/flag runtime/interrupt
 	cli/paths: runtime/ckpt runtime/interrupt runtime/lock
@@ -84,7 +86,7 @@ const rooms = `
 	cli/build: cli/project codegen
 	cli/look: cli/project codegen diff serve sim
 	cli/results: cli/build cli/look export insight plot serve
-	cli/train: cli/results codegen mlflow runtime sim
+	cli/train: board cli/results codegen mlflow runtime sim
 	cli/{runtest,slurmtest}: compiler internal runtime/record
 	cli: cli/train lsp prove specs
 	docs: cli # pages of the tables and command lines

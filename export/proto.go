@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/arithlang/mlc/runtime/protobuf"
+	"github.com/arithlang/mlc/export/protobuf"
 )
 
 // A message is a message of onnx.proto (github.com/onnx/onnx), which defines the field

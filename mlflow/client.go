@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/arithlang/mlc/runtime/track"
+	"github.com/arithlang/mlc/plot/list"
 )
 
 // Limits of the interface for one request, and of the wait for an answer.
@@ -94,7 +94,7 @@ func (c client) params(run string, params map[string]string) error {
 }
 
 // metrics sends the numbers of points.
-func (c client) metrics(run string, started time.Time, points []track.Point) error {
+func (c client) metrics(run string, started time.Time, points []list.Point) error {
 	var all []metric
 	for _, p := range points {
 		at := started.Add(time.Duration(p.Seconds * float64(time.Second))).UnixMilli()

@@ -14,7 +14,6 @@ import (
 	"github.com/arithlang/mlc/plot/list"
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/damage"
-	"github.com/arithlang/mlc/runtime/lock"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/track"
 )
@@ -23,64 +22,16 @@ import (
 // how much has been sent, so that a later process continues there.
 const File = "mlflow.json"
 
-// The server's names for the states of a run.
-const (
-	running  = "RUNNING"
-	finished = "FINISHED"
-	killed   = "KILLED" // by an interrupt
-	failed   = "FAILED"
-)
+// statuses are the server's names for the standings of a run.
+var statuses = map[list.Standing]string{
+	list.UnderWay: "RUNNING", list.Finished: "FINISHED", list.Interrupted: "KILLED", list.Failed: "FAILED",
+}
 
 // Send sends the server everything new about a run, or about each training stage of a
 // pipeline. broken marks a training that ended with an error. Send does nothing for a
 // directory without a run. It returns an error if the run is damaged or the server refuses
 // or does not answer; the next call sends what is missing.
-func (s Server) Send(dir string, broken bool) error {
-	rec, err := record.Read(dir)
-	if record.Missing(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	end := killed
-	switch {
-	case lock.Held(damage.At(dir)):
-		end = running
-	case broken:
-		end = failed
-	}
-	if len(rec.Stages) == 0 {
-		return s.send(dir, &rec, status(dir, end))
-	}
-	for _, stage := range rec.Stages {
-		in := filepath.Join(dir, stage.Name)
-		of, err := record.Read(in)
-		if !stage.Trains() || record.Missing(err) {
-			continue
-		}
-		if err == nil {
-			how := end
-			if stage.State == record.StageDone {
-				how = finished
-			}
-			err = s.send(in, &of, how)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// status returns the state of a run without stages: finished if the run is complete, or
-// else end.
-func status(dir, end string) string {
-	if state := list.Of(dir).State; end != running && (state == list.Trained || state == list.Tested) {
-		return finished
-	}
-	return end
-}
+func (s Server) Send(dir string, broken bool) error { return list.EachTraining(dir, broken, s.send) }
 
 // known is the content of mlflow.json.
 type known struct {
@@ -92,7 +43,7 @@ type known struct {
 }
 
 // send sends the metrics of one directory.
-func (s Server) send(dir string, rec *record.Record, status string) error {
+func (s Server) send(dir string, rec *record.Record, how list.Standing) error {
 	c := newClient(s)
 	k, err := c.open(dir, rec)
 	if err != nil {
@@ -113,12 +64,12 @@ func (s Server) send(dir string, rec *record.Record, status string) error {
 			return fmt.Errorf("%w; %d reports of %s were not sent", err, len(points), dir)
 		}
 	}
-	if k.Status = status; k.Status != before.Status {
+	if k.Status = statuses[how]; k.Status != before.Status {
 		var end time.Time
-		if n := len(reports); n > 0 && status != running {
+		if n := len(reports); n > 0 && how != list.UnderWay {
 			end = rec.Started.Add(time.Duration(reports[n-1].Seconds * float64(time.Second)))
 		}
-		if err := c.update(k.ID, status, end); err != nil {
+		if err := c.update(k.ID, k.Status, end); err != nil {
 			return err
 		}
 	}
@@ -129,7 +80,7 @@ func (s Server) send(dir string, rec *record.Record, status string) error {
 }
 
 // unsent returns the points that the server does not have yet, and marks them in k as sent.
-func unsent(reports []track.Report, tests []track.Test, k *known) []track.Point {
+func unsent(reports []track.Report, tests []track.Test, k *known) []list.Point {
 	i, _ := slices.BinarySearchFunc(reports, k.Step+1, func(r track.Report, step int) int { return cmp.Compare(r.Step, step) })
 	j, _ := slices.BinarySearchFunc(tests, k.Test+1, func(t track.Test, step int) int { return cmp.Compare(t.Step, step) })
 	if n := len(reports); n > 0 {
@@ -139,9 +90,9 @@ func unsent(reports []track.Report, tests []track.Test, k *known) []track.Point 
 		k.Test = max(k.Test, tests[n-1].Step)
 	}
 	if i == 0 {
-		return track.Points(reports, tests[j:])
+		return list.Points(reports, tests[j:])
 	}
-	return track.Points(reports[i-1:], tests[j:])[1:] // tests take their time from the report before
+	return list.Points(reports[i-1:], tests[j:])[1:] // tests take their time from the report before
 }
 
 // open returns what the server knows of a run. It creates the run there if the server does
@@ -172,10 +123,10 @@ func (c client) open(dir string, rec *record.Record) (*known, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.params(id, rec.Settings(string(spec))); err != nil {
+	if err := c.params(id, list.SettingsOf(rec, string(spec))); err != nil {
 		return nil, err
 	}
-	k = &known{URI: c.URI, ID: id, Status: running}
+	k = &known{URI: c.URI, ID: id, Status: statuses[list.UnderWay]}
 	return k, k.write(dir)
 }
 

@@ -52,7 +52,7 @@ func TestTrainEndsWithATable(t *testing.T) {
 		}
 		return err
 	})
-	want := []string{"ckpt/step-00000150.safetensors", "eval/events.out.tfevents.mlc", "eval/grid.csv", "eval/result.json", "events.out.tfevents.mlc", "metrics.csv", "metrics.jsonl", "run.json", "spec.arith"}
+	want := []string{"ckpt/step-00000150.safetensors", "eval/grid.csv", "eval/result.json", "metrics.csv", "metrics.jsonl", "run.json", "spec.arith"}
 	if diff := cmp.Diff(want, files); diff != "" {
 		t.Error(diff)
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/arithlang/mlc/cli/shell"
@@ -18,6 +19,7 @@ func attend(path string, argv, env []string, out io.Writer) error {
 	cmd := &exec.Cmd{Path: path, Args: argv, Env: env, Stdin: os.Stdin, Stdout: out, Stderr: os.Stderr, SysProcAttr: shell.OwnGroup()}
 	signals, stop := interrupt.Notify(2)
 	defer stop()
+	debug.FreeOSMemory() // the compiler's memory is for the program
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("cannot run %s: %w", path, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/arithlang/mlc/board"
 	"github.com/arithlang/mlc/cli/build"
 	"github.com/arithlang/mlc/cli/project"
 	"github.com/arithlang/mlc/cli/shell"
@@ -19,12 +20,16 @@ type Eval struct {
 	flags.Profiled
 }
 
-// Run becomes the trainer of the run, which it builds if needed.
+// Run runs the trainer of the run, which it builds if needed, and writes the result for
+// TensorBoard.
 func (c *Eval) Run(b *build.Builder) error {
 	if c.Dir == "" {
 		return shell.Usagef("which run? mlc eval RUN [FLAGS], as in mlc eval runs/NAME/… --digits 100 (see mlc eval --help)")
 	}
-	return ofRun(b, "eval", c.Dir, c.Device, append(words(c), c.Dir))
+	if err := ofRun(b, "eval", c.Dir, c.Device, append(words(c), c.Dir)); err != nil {
+		return err
+	}
+	return board.Write(c.Dir, false)
 }
 
 // Solve is the verb solve. It works without the run's trainer.
@@ -54,7 +59,7 @@ func loud(b *build.Builder) (_ *build.Builder, quiet bool) {
 	return b.On(&own), b.Quiet
 }
 
-// ofRun builds the trainer of a run from the run's spec, and becomes it.
+// ofRun builds the trainer of a run from the run's spec, and runs it.
 func ofRun(b *build.Builder, verb, dir, device string, args []string) error {
 	b, quiet := loud(b)
 	args = append(saying(quiet && verb != "solve", b.JSON), args...)
@@ -72,8 +77,8 @@ func ofRun(b *build.Builder, verb, dir, device string, args []string) error {
 	return replaced(b.Shell, binary, slices.Concat([]string{shell.CalledBy(), verb}, args), verb, quiet)
 }
 
-// become builds a training's program and becomes it. On the simulated GPU it runs the verb
-// in this process.
+// become builds a training's program and runs it. On the simulated GPU it runs the verb in this
+// process.
 func become(b *build.Builder, verb string, where project.Folders, t project.Training, device string, args []string, quiet bool) error {
 	if device == simDevice {
 		p, err := project.Compile(b.Shell, t)

@@ -34,7 +34,7 @@ func TestRelayWhileTraining(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
 				var told []string
-				r, err := startRelay(func(dir string, broken bool) error {
+				r, err := startRelay(func(text string) { t.Error(text) }, &listener{tell: func(dir string, broken bool) error {
 					how := fmt.Sprintf("%s at %v", dir, time.Since(start))
 					if broken {
 						how += ", broken"
@@ -42,7 +42,7 @@ func TestRelayWhileTraining(t *testing.T) {
 					told = append(told, how)
 					time.Sleep(c.slow)
 					return nil
-				}, func(text string) { t.Error(text) })
+				}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -72,12 +72,13 @@ func TestRelayOfABadServer(t *testing.T) {
 		wait time.Duration // at the end
 	}{
 		{"it refuses", func() error { return errors.New("no") }, "MLflow: no; training goes on without it. Later, this sends what is missing: mlc mlflow a", 0},
-		{"it hangs", func() error { time.Sleep(time.Hour); return nil }, "MLflow: the server is slow and did not get all reports; send the rest with mlc mlflow", 10 * time.Second},
+		{"it hangs", func() error { time.Sleep(time.Hour); return nil }, "MLflow is slow and did not get all reports; send the rest with mlc mlflow", 10 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var said []string
-				r, err := startRelay(func(string, bool) error { return c.tell() }, func(text string) { said = append(said, text) })
+				r, err := startRelay(func(text string) { said = append(said, text) },
+					&listener{name: "MLflow", verb: "mlflow", tell: func(string, bool) error { return c.tell() }})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -158,7 +158,7 @@ func (s *series) train(i int, with Flags) error {
 			s.Say("  %s", so)
 		}
 	}
-	r, err := relayOf(s.Shell, "train", s.quiet)
+	r, err := relayOf(s.Shell, s.quiet)
 	if err != nil {
 		return err
 	}

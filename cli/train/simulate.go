@@ -2,6 +2,7 @@ package train
 
 import (
 	"encoding/binary"
+	"os"
 	"slices"
 
 	"github.com/arithlang/mlc/cli/shell"
@@ -19,6 +20,7 @@ import (
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/program"
+	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/stages"
 	"github.com/arithlang/mlc/runtime/world"
 	"github.com/arithlang/mlc/sim/simulated"
@@ -58,16 +60,22 @@ func inProcess(sh *shell.Shell, p *compiler.Program, verb string, flags []string
 		}
 		run = func() int { return runtime.Run(model, devices, args) }
 	}
-	r, err := relayOf(sh, verb, quiet)
-	if err != nil {
-		return err
+	var r *relay
+	if verb == "train" {
+		var err error
+		if r, err = relayOf(sh, quiet); err != nil {
+			return err
+		}
+		os.Setenv(record.TellVariable, r.file) // this process is the trainer
 	}
-	r.here()
 	sh.Release()
+	var err error
 	if code := run(); code != shell.ExitOK {
 		err = shell.ExitStatus(code)
 	}
-	r.end(err)
+	if r != nil {
+		r.end(err)
+	}
 	return err
 }
 

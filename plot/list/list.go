@@ -89,7 +89,7 @@ func Of(dir string) *Run { return read(damage.At(dir), dir) }
 // OfSpec returns a run that has only the settings of a resolved spec.
 func OfSpec(spec string) *Run {
 	r := new(Run)
-	r.Settings, r.order = spread(record.Settings(spec))
+	r.Settings, r.order = spread(settings(spec))
 	return r
 }
 
@@ -115,7 +115,7 @@ func (r *Run) fill(dir damage.Path) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	r.Settings, r.order = spread(record.Settings(string(spec)))
+	r.Settings, r.order = spread(settings(string(spec)))
 	if rec.InitSeed != nil && len(rec.Stages) == 0 {
 		r.set("train.init_seed", strconv.FormatUint(*rec.InitSeed, 10))
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/lock"
-	"github.com/arithlang/mlc/runtime/record"
 )
 
 // write makes files below a folder.
@@ -93,7 +92,7 @@ func TestDiffering(t *testing.T) {
 	var runs []*Run
 	for _, spec := range []string{"a {\n x = 1\n y = 2\n}\n", "a {\n x = 1\n y = 3\n z = 4\n}\n", ""} {
 		r := &Run{}
-		r.Settings, r.order = record.Settings(spec)
+		r.Settings, r.order = settings(spec)
 		runs = append(runs, r)
 	}
 	if got := Differing(runs); !slices.Equal(got, []string{"a.y", "a.z"}) {

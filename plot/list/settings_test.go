@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/arithlang/mlc/runtime/record"
 )
 
 // TestArguments takes calls apart, and nothing else.
@@ -50,7 +48,7 @@ func TestExactly(t *testing.T) {
 		"train {\n optimizer = adamw(lr = 0.002, betas = [0.9, 0.98])\n schedule = cosine(warmup = 5%)\n}\nmodel looped {\n embed {\n  position = abacus(max = 16, inner = table(lr = 2))\n }\n}\n",
 	} {
 		r := &Run{}
-		r.Settings, r.order = spread(record.Settings(spec))
+		r.Settings, r.order = spread(settings(spec))
 		runs = append(runs, r)
 	}
 	differing := Differing(runs)

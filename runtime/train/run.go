@@ -2,7 +2,6 @@ package train
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -24,8 +23,6 @@ type run struct {
 	first  State
 	tested *tested // nil: no tests during training
 	asked  asked
-
-	reported float64 // seconds in the last report
 }
 
 // asked is the tokens and the time of this process's tests. It predicts the time of others.
@@ -94,10 +91,6 @@ func (r *run) advance() error {
 		if err := r.log.Write(r.report); err != nil {
 			return fmt.Errorf("cannot write metrics: %w", err)
 		}
-		r.reported = r.report.Seconds
-		if err := r.tell(r.report.Point()); err != nil {
-			return err
-		}
 		if err := r.stop(); err != nil {
 			return err
 		}
@@ -121,52 +114,6 @@ func (r *run) saves() bool {
 		return r.Lane.Saves()
 	}
 	return r.SaveEvery > 0 && time.Since(r.saved) >= r.SaveEvery
-}
-
-// begin gives followers the reports so far.
-func (r *run) begin() error {
-	if len(r.Followers) == 0 {
-		return nil
-	}
-	reports, err := track.Until(r.Dir, r.State.Step)
-	if err != nil {
-		return err
-	}
-	if n := len(reports); n > 0 {
-		r.reported = reports[n-1].Seconds
-	}
-	var tests []track.Test
-	if r.tested != nil {
-		tests = r.tested.all
-	}
-	points := track.Points(reports, tests)
-	for _, f := range r.Followers {
-		if err := f.Begin(points); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// tell tells followers of a report or a test.
-func (r *run) tell(p track.Point) error {
-	for _, f := range r.Followers {
-		if err := f.Report(p); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// end tells followers how it ended.
-func (r *run) end(ctx context.Context, failed error) (err error) {
-	if ctx.Err() != nil || errors.Is(failed, ErrPaused) {
-		failed = nil
-	}
-	for _, f := range r.Followers {
-		err = errors.Join(err, f.End(r.elapsed().Seconds(), r.done(), failed))
-	}
-	return err
 }
 
 // note makes the report of the last finished step.

@@ -177,51 +177,6 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-// A follower records its messages.
-type follower struct {
-	said []string
-	err  error
-}
-
-func (f *follower) Begin([]track.Point) error { return f.err }
-func (f *follower) Report(track.Point) error  { f.said = append(f.said, "report"); return f.err }
-func (f *follower) End(seconds float64, done bool, failed error) error {
-	switch {
-	case failed != nil:
-		f.said = append(f.said, "failed")
-	case done:
-		f.said = append(f.said, "done")
-	default:
-		f.said = append(f.said, "interrupted")
-	}
-	return f.err
-}
-
-// TestFollowers checks that all followers hear how training ended, even if another has failed.
-func TestFollowers(t *testing.T) {
-	broken := errors.New("broken")
-	for _, c := range []struct {
-		name   string
-		step   int
-		failed error
-		want   string
-	}{
-		{"at the end", 10, nil, "done"}, {"at a pause", 5, ErrPaused, "interrupted"}, {"after a failure", 5, broken, "failed"},
-	} {
-		one, other := &follower{err: broken}, &follower{}
-		r := newRun(&Trainer{Config: Config{Batch: 1, Budget: Budget{Steps: 10}}, State: State{Step: c.step}, Followers: []Follower{one, other}}, nil, nil)
-		err := r.end(t.Context(), c.failed)
-		if !errors.Is(err, broken) || !slices.Equal(one.said, []string{c.want}) || !slices.Equal(other.said, one.said) {
-			t.Errorf("%s: %v, %v, %v, want %s", c.name, one.said, other.said, err, c.want)
-		}
-	}
-	one, other := &follower{err: broken}, &follower{}
-	r := &run{Trainer: &Trainer{Followers: []Follower{other, one}}}
-	if err := r.tell(track.Point{}); !errors.Is(err, broken) || len(other.said) != 1 {
-		t.Errorf("of a report %v, %v", other.said, err)
-	}
-}
-
 // A roomyMachine has room for any launch, and records the requests.
 type roomyMachine struct {
 	device.Machine

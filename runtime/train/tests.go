@@ -190,9 +190,6 @@ func (r *run) testLengths() (err error) {
 		return fmt.Errorf("cannot write tests: %w", err)
 	}
 	t.all = append(t.all, test)
-	if err := r.tell(test.Point(r.reported)); err != nil {
-		return err
-	}
 	if p := r.Config.Plateau; p != nil && flat(p, t.all) {
 		r.State.Stopped = true
 	}

@@ -39,9 +39,8 @@ type Trainer struct {
 	Tests     *Tests               // during training; nil: none
 	Asked     Asked
 	Status    *track.Status
-	Pause     float64    // the share of the budget after which training pauses; 0: no pause
-	Followers []Follower // told of reports and tests once these are in their files
-	Ranks     Ranks      // that train together; nil: this process trains alone
+	Pause     float64 // the share of the budget after which training pauses; 0: no pause
+	Ranks     Ranks   // that train together; nil: this process trains alone
 
 	// Among models that train together, a Trainer of one has a Lane, and the Trainer whose Machine
 	// computes their steps has their number as Models and a function to call after each step.
@@ -50,16 +49,6 @@ type Trainer struct {
 	Landed func(outcomes []Outcome)
 
 	stepper *stepper
-}
-
-// A Follower forwards a run's reports to where people read them.
-type Follower interface {
-	// Begin gets the reports up to the run's state.
-	Begin(kept []track.Point) error
-	Report(p track.Point) error
-	// End comes last, even if Begin has failed. It gets the seconds of training, and whether
-	// the run is done, was interrupted or has failed.
-	End(seconds float64, done bool, failed error) error
 }
 
 // A Lane takes the steps of one of several models that train together.
@@ -223,14 +212,10 @@ func (t *Trainer) Run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
 	r := newRun(t, log, last)
-	defer func() { err = errors.Join(err, r.end(ctx, err)) }()
 	if err := r.openTests(); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.tested.close()) }()
-	if err := r.begin(); err != nil {
-		return err
-	}
 	for ctx.Err() == nil && !r.done() && !r.paused() {
 		if err := r.advance(); err != nil {
 			t.Status.Clear()

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/arithlang/mlc/runtime/board"
 	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
@@ -325,9 +324,6 @@ func (r *Tester) Test(ctx context.Context, t *eval.Test) (*eval.Result, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("%w while testing; continue with: %s", context.Cause(ctx), r.again)
 	}
-	if err == nil && !r.weights {
-		err = writeBoard(r.Dir, folder, result)
-	}
 	return result, err
 }
 
@@ -385,21 +381,4 @@ func progress(to *os.File, status *track.Status) func(eval.Progress) {
 		last = time.Now()
 		fmt.Fprintln(to, p)
 	}
-}
-
-// writeBoard writes a result of the run in dir for TensorBoard.
-func writeBoard(dir, folder string, result *eval.Result) error {
-	rec, err := record.Read(dir)
-	if err != nil {
-		return err
-	}
-	last, err := track.Last(dir)
-	if err != nil {
-		return err
-	}
-	steps := 0
-	if last != nil {
-		steps = last.Step
-	}
-	return board.WriteResult(record.Results(dir, folder), result, steps, rec.Started)
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/arithlang/mlc/runtime/board"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/flag"
@@ -375,7 +374,6 @@ func (c *Train) Trainer(a world.App, machine device.Machine, held *lock.Dir, dir
 		Meta:  map[string]string{"name": rec.Name, "spec_hash": rec.SpecHash, "mlc_version": m.Version},
 		Match: asked.Match, Score: asked.score, Tests: asked.tests(&m.Eval), Asked: asked.sizes(m, rec.Stage == ""),
 		Status: track.NewStatus(a.Err, c.Quiet)}
-	t.Followers = []train.Follower{board.NewTraining(dir, rec.Settings(m.Spec), rec.Started)}
 	if err := c.begin(a, t, dir, rec, b); err != nil {
 		return nil, err
 	}

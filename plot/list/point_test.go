@@ -1,17 +1,19 @@
-package track
+package list
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/arithlang/mlc/runtime/track"
 )
 
 // TestPoints orders reports and tests by step. A test has the time of the report before it.
 func TestPoints(t *testing.T) {
 	loss := 0.25
-	got := Points([]Report{{Step: 2, Seconds: 1, Loss: 3}, {Step: 4, Seconds: 2, Loss: 2}},
-		[]Test{{Step: 1, Lengths: []Length{{Length: 6, ExactMatch: 0.5}}},
-			{Step: 4, Lengths: []Length{{Length: 6, ExactMatch: 1, Loss: &loss}}, Average: []Length{{Length: 3, Entries: 5, ExactMatch: 0.75}}}, {Step: 5}})
+	got := Points([]track.Report{{Step: 2, Seconds: 1, Loss: 3}, {Step: 4, Seconds: 2, Loss: 2}},
+		[]track.Test{{Step: 1, Lengths: []track.Length{{Length: 6, ExactMatch: 0.5}}},
+			{Step: 4, Lengths: []track.Length{{Length: 6, ExactMatch: 1, Loss: &loss}}, Average: []track.Length{{Length: 3, Entries: 5, ExactMatch: 0.75}}}, {Step: 5}})
 	report := func(loss, examples float64) []Number {
 		return []Number{{"loss", loss}, {"lr", 0}, {"grad_norm", 0}, {"examples", examples}}
 	}

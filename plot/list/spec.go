@@ -1,17 +1,18 @@
-package record
+package list
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/arithlang/mlc/runtime/record"
 )
 
-// Settings reads a resolved spec line by line. It returns the value of each attribute by its
+// settings reads a resolved spec line by line. It returns the value of each attribute by its
 // path, and the paths in order. The name of a named block, such as a task, is a setting, too.
 // The text is not parsed because it may be in another version of the language.
-func Settings(spec string) (values map[string]string, order []string) {
+func settings(spec string) (values map[string]string, order []string) {
 	if spec == "" {
 		return nil, nil
 	}
@@ -48,10 +49,10 @@ func Settings(spec string) (values map[string]string, order []string) {
 	return values, order
 }
 
-// Settings returns the settings of a run's spec, with the seeds of the run instead of the
+// SettingsOf returns the settings of a run's spec, with the seeds of the run instead of the
 // spec's.
-func (r *Record) Settings(spec string) map[string]string {
-	of, _ := Settings(spec)
+func SettingsOf(r *record.Record, spec string) map[string]string {
+	of, _ := settings(spec)
 	all := map[string]string{}
 	maps.Copy(all, of)
 	all["train.seed"] = strconv.FormatUint(r.Seed, 10)
@@ -59,13 +60,4 @@ func (r *Record) Settings(spec string) map[string]string {
 		all["train.init_seed"] = strconv.FormatUint(*r.InitSeed, 10)
 	}
 	return all
-}
-
-// Seeds names a run by its seed, and by the seed of its initial weights if they have a separate
-// one.
-func Seeds(seed uint64, initial *uint64) string {
-	if initial == nil {
-		return fmt.Sprintf("seed %d", seed)
-	}
-	return fmt.Sprintf("seed %d, init seed %d", seed, *initial)
 }

@@ -1,14 +1,10 @@
-// Package board writes files for TensorBoard: event files of a run's reports and results, next
-// to the files with the same content as text. It derives them only from those files, so they
-// can be made again. Reports come from package track, results from package eval; package verbs
-// calls it.
 package board
 
 import (
 	"encoding/binary"
 	"hash/crc32"
 
-	"github.com/arithlang/mlc/runtime/protobuf"
+	"github.com/arithlang/mlc/export/protobuf"
 )
 
 type message = protobuf.Message

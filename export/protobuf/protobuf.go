@@ -1,5 +1,5 @@
 // Package protobuf writes messages of protocol buffers field by field, without schemas: the
-// caller knows the numbers of the fields. Packages runtime/board and export write files for
+// caller knows the numbers of the fields. Packages board and export write files for
 // TensorBoard and ONNX with it.
 package protobuf
 

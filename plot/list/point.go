@@ -1,8 +1,10 @@
-package track
+package list
 
 import (
 	"fmt"
 	"slices"
+
+	"github.com/arithlang/mlc/runtime/track"
 )
 
 // A Point is the data to draw at one step of a training: the numbers of a report, or of a test
@@ -19,8 +21,8 @@ type Number struct {
 	Value float64
 }
 
-// Point returns the numbers of a report by their names in JSON.
-func (r Report) Point() Point {
+// reportPoint returns the numbers of a report by their names in JSON.
+func reportPoint(r *track.Report) Point {
 	all := []Number{{"loss", r.Loss}, {"lr", r.LR}, {"grad_norm", r.GradNorm}}
 	for _, some := range []struct {
 		name  string
@@ -33,13 +35,13 @@ func (r Report) Point() Point {
 	return Point{r.Step, r.Seconds, append(all, Number{"examples", float64(r.Examples)})}
 }
 
-// Point returns the numbers of a test: test/exact_match/10, test/loss/10, and average/… for the
-// averaged weights. Seconds are the last report's.
-func (t Test) Point(seconds float64) Point {
+// testPoint returns the numbers of a test: test/exact_match/10, test/loss/10, and average/… for
+// the averaged weights. Seconds are the last report's.
+func testPoint(t *track.Test, seconds float64) Point {
 	p := Point{Step: t.Step, Seconds: seconds}
 	for _, of := range []struct {
 		name    string
-		lengths []Length
+		lengths []track.Length
 	}{{"test", t.Lengths}, {"average", t.Average}} {
 		for _, l := range of.lengths {
 			length := fmt.Sprint(l.Length)
@@ -57,18 +59,19 @@ func (t Test) Point(seconds float64) Point {
 
 // Points returns the points of a run's reports and tests, in the order of steps. At equal steps
 // the report comes first.
-func Points(reports []Report, tests []Test) []Point {
+func Points(reports []track.Report, tests []track.Test) []Point {
 	var all []Point
 	seconds := 0.0
-	for _, r := range reports {
+	for i := range reports {
+		r := &reports[i]
 		for len(tests) > 0 && tests[0].Step < r.Step {
-			all, tests = append(all, tests[0].Point(seconds)), tests[1:]
+			all, tests = append(all, testPoint(&tests[0], seconds)), tests[1:]
 		}
 		seconds = r.Seconds
-		all = append(all, r.Point())
+		all = append(all, reportPoint(r))
 	}
-	for _, t := range tests {
-		all = append(all, t.Point(seconds))
+	for i := range tests {
+		all = append(all, testPoint(&tests[i], seconds))
 	}
 	return slices.Clip(all)
 }

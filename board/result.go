@@ -3,37 +3,15 @@ package board
 import (
 	"bytes"
 	"image/png"
-	"path/filepath"
 	"slices"
 	"time"
 
-	"github.com/arithlang/mlc/runtime/ckpt"
-	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/eval"
-	"github.com/arithlang/mlc/runtime/lock"
 )
 
-// WriteResult writes the event file of a result next to it, in dir. The means become scalars at
-// the given step of training. Exact match by length has the length as its step. The grid, if
-// there is one, becomes an image. Started is the start of the run. The folder is locked while
-// it is written, as for the result.
-func WriteResult(dir string, r *eval.Result, steps int, started time.Time) error {
-	text, err := resultEvents(r, steps, started)
-	if err != nil {
-		return cannotWrite(err)
-	}
-	held, err := lock.Wait(dir) // other tests of the run may clean up there
-	if err != nil {
-		return cannotWrite(err)
-	}
-	defer held.Close()
-	path := filepath.Join(dir, File)
-	if there, err := damage.At(path).Read(); err == nil && slices.Equal(there, text) {
-		return nil // a repeated test writes nothing
-	}
-	return cannotWrite(ckpt.WriteFile(path, text))
-}
-
+// resultEvents returns the event file of a result. The means become scalars at the given step of
+// training. Exact match by length has the length as its step. The grid, if there is one, becomes
+// an image. Started is the start of the run.
 func resultEvents(r *eval.Result, steps int, started time.Time) ([]byte, error) {
 	at := wall(started, r.SecondsTrain+r.SecondsEval)
 	text := first(at)
