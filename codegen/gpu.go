@@ -6,7 +6,6 @@ import (
 	"github.com/arithlang/mlc/codegen/cpu"
 	"github.com/arithlang/mlc/codegen/gocode"
 	"github.com/arithlang/mlc/codegen/ptx"
-	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 // moduleFile is the name of the file of the kernels for the GPU.
@@ -48,7 +47,7 @@ func gpu(module ptx.Output) *gocode.File {
 }
 
 // gemm is what a library needs to know of a product, nil if a kernel is none.
-func gemm(g *kernel.Gemm) jen.Code {
+func gemm(g *ptx.Gemm) jen.Code {
 	if g == nil {
 		return nil
 	}
@@ -57,7 +56,7 @@ func gemm(g *kernel.Gemm) jen.Code {
 	}.Code())
 }
 
-func operand(o kernel.Operand) jen.Code {
+func operand(o ptx.Operand) jen.Code {
 	return gocode.CUDA.Qual("Operand").Values(
 		gocode.Field("Buffer", jen.Lit(o.Buffer)), gocode.Field("Trans", o.Trans), gocode.Field("Narrow", o.Narrow),
 	)

@@ -21,7 +21,7 @@ func inLanes(p *Program) error {
 		}
 		for _, s := range e.Steps {
 			for _, l := range s.Routine.Launches {
-				if l.Kernel.Op.Kind == "argmax" { // only predictions need it
+				if l.Kernel.Kind == "argmax" { // only predictions need it
 					continue
 				}
 				i := slices.Index(p.Lowered.Kernels, l.Kernel)

@@ -3,13 +3,16 @@ package diff
 import (
 	"math"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/arithlang/mlc/codegen/ptx/ptxtest"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/remote"
+	"github.com/arithlang/mlc/internal/full"
 )
 
 func cases(t *testing.T, spec string, set ...string) []*Case {
@@ -18,14 +21,18 @@ func cases(t *testing.T, spec string, set ...string) []*Case {
 	if err != nil || found.HasErrors() {
 		t.Fatal(spec, err, found)
 	}
-	cs, err := Cases(p.Lowered)
-	if err != nil {
-		t.Fatal(err)
+	var all []*Case
+	for _, training := range p.Trainings() {
+		cs, err := Cases(training.Lowered)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(cs) != len(training.Lowered.Kernels) {
+			t.Fatalf("%d cases for %d kernels", len(cs), len(training.Lowered.Kernels))
+		}
+		all = append(all, cs...)
 	}
-	if len(cs) != len(p.Lowered.Kernels) {
-		t.Fatalf("%d cases for %d kernels", len(cs), len(p.Lowered.Kernels))
-	}
-	return cs
+	return all
 }
 
 // TestInterpretersAgree wants every kernel within the tolerance of its function, and the
@@ -45,6 +52,51 @@ func TestInterpretersAgree(t *testing.T) {
 					t.Errorf("%s at %d: %+v", c.Kernel.Name, length, r)
 				}
 			}
+		}
+	}
+}
+
+// TestShipped holds kernels of all kinds to their tensor functions: of those of specs that differ
+// only in numbers the smallest.
+func TestShipped(t *testing.T) {
+	smallest, numbers := map[string]*Case{}, regexp.MustCompile(`\d+`)
+	elements := func(c *Case) int {
+		_, shapes, err := c.extents(Shape{Batch: 2, Length: 7})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, s := range shapes {
+			n += size(s)
+		}
+		return n
+	}
+	for _, spec := range ptxtest.Representatives {
+		for _, c := range cases(t, spec) {
+			form := numbers.ReplaceAllString(c.Kernel.Kind+c.fn.String(), "#")
+			if old := smallest[form]; old == nil || elements(c) < elements(old) {
+				smallest[form] = c
+			}
+		}
+	}
+	kinds := map[string]bool{}
+	for _, c := range smallest {
+		kinds[c.Kernel.Kind] = true
+		for _, s := range full.Some([]Shape{{Batch: 3, Length: 7}, {Batch: 2, Length: 1}, {Batch: 1, Length: 34}}, 1) {
+			r, err := c.Compare(s, nil)
+			if err != nil {
+				t.Fatalf("%s: %v", c.Kernel.Name, err)
+			}
+			if r.Out() || r.Elements == 0 {
+				t.Errorf("%+v\n%s", r, c.Kernel)
+			}
+		}
+	}
+	for _, kind := range strings.Fields(`append argmax attention attention_grad attention_weights bias_table bias_table_grad
+		cross_entropy cross_entropy_grad gather head_outer head_product layernorm layernorm_grad map matmul outer rotate runs
+		scatter segment_sum subset sum`) {
+		if !kinds[kind] {
+			t.Errorf("no spec has a kernel of kind %s", kind)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func TestGemmShare(t *testing.T) {
 		}
 		all, library, kernels, alone := 0.0, 0.0, 0, 0
 		for i, k := range p.Lowered.Kernels {
-			if !k.Op.Product() || flops[m.GPU.Kernels[i].Name] == 0 {
+			if k.Family() != "matmul" || flops[m.GPU.Kernels[i].Name] == 0 {
 				continue
 			}
 			kernels, all = kernels+1, all+flops[m.GPU.Kernels[i].Name]

@@ -206,7 +206,7 @@ func (x number) MarshalJSON() ([]byte, error) {
 
 // compare runs one kernel at all lengths.
 func (c *Differences) compare(k *diff.Case, run remote.Runner) comparison {
-	all := comparison{Kernel: k.Kernel.Name, Family: k.Kernel.Op.Family(), Program: k.Program, Routine: k.Routine, score: -1}
+	all := comparison{Kernel: k.Kernel.Name, Family: k.Kernel.Family(), Program: k.Program, Routine: k.Routine, score: -1}
 	for _, l := range c.Lengths {
 		r, err := k.Compare(diff.Shape{Batch: diffBatch, Length: l}, run)
 		if err != nil {

@@ -27,7 +27,7 @@ func TestDiffReports(t *testing.T) {
 	}
 	var ks []*kernel.Kernel
 	for _, c := range cases {
-		if c.Kernel.Op.Family() == "matmul" {
+		if c.Kernel.Family() == "matmul" {
 			ks = append(ks, c.Kernel)
 		}
 	}

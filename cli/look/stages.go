@@ -157,7 +157,7 @@ func fusedText(p *compiler.Program, only string) (string, error) {
 	routines(p, only, func(e *lower.Entry, s lower.Step) {
 		fmt.Fprintf(&b, "%s %s\n", e.Name, s.Routine.Name)
 		for i, g := range s.Routine.Groups {
-			fmt.Fprintf(&b, "  %s (%s)\n", s.Routine.Launches[i].Kernel.Name, s.Routine.Launches[i].Kernel.Op.Family())
+			fmt.Fprintf(&b, "  %s (%s)\n", s.Routine.Launches[i].Kernel.Name, s.Routine.Launches[i].Kernel.Family())
 			for _, v := range inOrder(s.Routine.Func, g.Anchors, g.Members) {
 				fmt.Fprintf(&b, "    %s\n", v)
 			}

@@ -103,10 +103,10 @@ func newSummary(p *compiler.Program) (*summary, error) {
 		s.Memory.Shared += floatBytes / 2 * all
 	}
 	for _, k := range p.Lowered.Kernels {
-		i := slices.IndexFunc(s.Families, func(f family) bool { return f.Name == k.Op.Family() })
+		i := slices.IndexFunc(s.Families, func(f family) bool { return f.Name == k.Family() })
 		if i < 0 {
 			i = len(s.Families)
-			s.Families = append(s.Families, family{Name: k.Op.Family()})
+			s.Families = append(s.Families, family{Name: k.Family()})
 		}
 		s.Families[i].Kernels++
 	}

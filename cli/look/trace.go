@@ -206,7 +206,7 @@ func kernelPlaces(p *compiler.Program, launches map[launchKey][]place) map[*kern
 func kernelSections(ks []*kernel.Kernel, from map[*kernel.Kernel][]place, print func(*kernel.Kernel) string) []section {
 	var out []section
 	for _, k := range ks {
-		s := section{head: k.Name + " (" + k.Op.Family() + ")", whole: true, from: from[k]}
+		s := section{head: k.Name + " (" + k.Family() + ")", whole: true, from: from[k]}
 		for _, text := range textLines(print(k)) {
 			s.lines = append(s.lines, line{text: text})
 		}

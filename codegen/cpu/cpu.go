@@ -137,7 +137,7 @@ var spaces = map[expr.Type]string{expr.F32: "F32", expr.I32: "I32", expr.BF16: "
 
 // doc prints a kernel's comment: its family, its position in the spec, its outputs and inputs.
 func doc(k *kernel.Kernel, name string) *jen.Statement {
-	first := fmt.Sprintf("%s is a kernel of the %s family", name, k.Op.Family())
+	first := fmt.Sprintf("%s is a kernel of the %s family", name, k.Family())
 	if k.Pos.File != "" {
 		first += fmt.Sprintf(" (%s:%d)", k.Pos.File, k.Pos.Line)
 	}

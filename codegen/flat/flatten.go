@@ -19,7 +19,7 @@ func flatten(k *kernel.Kernel) *kernel.Kernel {
 		out.Params[i] = p
 	}
 	out.Body = f.body(k.Body)
-	out.Once, out.Op = f.once, k.Op.Rewrite(f.expr)
+	out.Once = f.once
 	return &out
 }
 

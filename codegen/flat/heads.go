@@ -11,13 +11,14 @@ import (
 // mostHeads bounds the heads of a joined cell: each has tiles of its own.
 const mostHeads = 16
 
-// togetherHeads joins the cells of windowed attention, one per head, into cells of all heads.
+// togetherHeads joins cells, one per head, into cells of all heads, if they have no products.
+// These are the cells of attention over narrow windows.
 // A loop over rows computes all heads of a row, which are adjacent in memory, before the next
 // row, so it computes the window's addresses once for all of them. Cells are independent, so
 // heads may interleave anywhere if each has its own tiles for values that cross turns.
 func togetherHeads(k *kernel.Kernel) *kernel.Kernel {
 	last := len(k.Grid) - 1
-	if k.Op.Window.Width == 0 || last < 1 || len(k.Once) > 0 || !k.Grid[last].Size.IsConst() || k.Grid[last].Size.I > mostHeads {
+	if last < 1 || len(k.Once) > 0 || !k.Grid[last].Size.IsConst() || k.Grid[last].Size.I > mostHeads {
 		return k
 	}
 	h := &heads{axis: k.Grid[last], uses: map[string]int{}, several: map[string]bool{}, values: map[string]*expr.Expr{}}

@@ -17,10 +17,6 @@ func TestOwnRows(t *testing.T) {
   out    y     f32[B * T * 64]
   scalar B, T, P, example
   grid   b < B, h < 2, m < (T + 31) / 32
-  op     c = q, k, v, _, table for b < B, h < 2, t < T, j < T, d < 32
-  mask   j <= i + 2
-  drop   0.1 stream 11
-  with   y = c
 
   let    first = m * 32
   let    height = min(T - first, 32)

@@ -42,7 +42,7 @@ func Lanes(n int) []Pass {
 // factors that a cell reads fit into the caches of a core.
 func onProcessor(own ...Pass) []Pass {
 	run := func(k *kernel.Kernel) *kernel.Kernel {
-		if k.Op.Family() == "scatter" { // each cell of the table reads all rows of the gradient
+		if k.Family() == "scatter" { // each cell of the table reads all rows of the gradient
 			return k.Cut(64)
 		}
 		return k.Cut(256)

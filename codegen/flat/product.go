@@ -138,7 +138,7 @@ func moves(s kernel.Stmt, others []kernel.Stmt) bool {
 // target returns the element, over the product's axes, to which a statement copies a product's
 // output. It returns nil for other statements, or if columns are not consecutive there.
 func target(s kernel.Stmt, d *kernel.Dot) *expr.Expr {
-	a := asSet(s)
+	a := AsSet(s)
 	if a == nil || a.Value.Op != expr.Elem || a.Dst.Op != expr.Elem {
 		return nil
 	}
@@ -147,7 +147,7 @@ func target(s kernel.Stmt, d *kernel.Dot) *expr.Expr {
 
 // loads reports whether a statement sets the whole output of a product from elements from.
 func loads(s kernel.Stmt, d *kernel.Dot, from *expr.Expr) bool {
-	a := asSet(s)
+	a := AsSet(s)
 	if a == nil || a.Value.Op != expr.Elem || a.Dst.Op != expr.Elem {
 		return false
 	}
@@ -184,9 +184,9 @@ func corresponding(a *kernel.Set, tile, other *expr.Expr, d *kernel.Dot) *expr.E
 	return other
 }
 
-// asSet returns a Set, or a loop over rows of a Set, as one Set over all axes; nil for other
+// AsSet returns a Set, or a loop over rows of a Set, as one Set over all axes; nil for other
 // statements.
-func asSet(s kernel.Stmt) *kernel.Set {
+func AsSet(s kernel.Stmt) *kernel.Set {
 	switch s := s.(type) {
 	case *kernel.Set:
 		return s
@@ -236,18 +236,27 @@ func ProductOf(d *kernel.Dot) Product {
 	if n > 2 {
 		p.M, row = d.Axes[n-3].Size, d.Axes[n-3].Var
 	}
+	operand := func(e *expr.Expr, i, j string) Operand {
+		o, ok := OperandOf(e, i, j)
+		if !ok {
+			panic("BUG: a product's operand has no strides")
+		}
+		return o
+	}
 	p.A, p.B, p.C = operand(d.A, row, k), operand(d.B, k, col), operand(d.Dst, row, col)
 	return p
 }
 
-func operand(e *expr.Expr, i, j string) Operand {
+// OperandOf returns the matrix of the elements that e is for rows i and columns j, and whether it
+// has strides.
+func OperandOf(e *expr.Expr, i, j string) (o Operand, ok bool) {
 	if e.Op == expr.Var {
-		return Operand{e.Name, expr.Int(0), expr.Int(0), expr.Int(0)}
+		return Operand{e.Name, expr.Int(0), expr.Int(0), expr.Int(0)}, true
 	}
 	rs, rest, ok := expr.Affine(e.Args[0], i)
-	cs, off, ok2 := expr.Affine(rest, j)
-	if !ok || !ok2 {
-		panic("BUG: a product's operand has no strides")
+	if !ok {
+		return o, false
 	}
-	return Operand{e.Name, off, rs, cs}
+	cs, off, ok := expr.Affine(rest, j)
+	return Operand{e.Name, off, rs, cs}, ok
 }

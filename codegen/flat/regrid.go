@@ -22,10 +22,15 @@ type RowCells struct {
 // AttentionCells returns the cells of an attention kernel. All cells start at the same key.
 // A key that a query does not see has weight 0, in cells of any size.
 func AttentionCells(k *kernel.Kernel) (c RowCells, ok bool) {
-	if k.Op.Family() != "attention" || len(k.Grid) == 0 {
+	if k.Family() != "attention" || len(k.Grid) == 0 {
 		return c, false
 	}
-	return c, c.find(k, k.Op.Size("t")) && OwnRows(k, k.Body, c.First, c.Height)
+	for _, p := range k.Params {
+		if p.Mode == kernel.Scalar && p.Type == expr.I32 && c.find(k, expr.NewVar(p.Name, p.Type)) {
+			return c, OwnRows(k, k.Body, c.First, c.Height)
+		}
+	}
+	return c, false
 }
 
 // find finds the lets First and Height, after which no statement reads the grid variable.

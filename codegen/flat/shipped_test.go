@@ -64,7 +64,7 @@ func TestShipped(t *testing.T) {
 			before = kerneltest.Answer(k, nil, kerneltest.Launches()[1])
 		}
 		for target, passes := range tables {
-			if target != "processor" && k.Op.Family() != "matmul" && (target != "gpu attention" || k.Op.Family() != "attention") {
+			if target != "processor" && k.Family() != "matmul" && (target != "gpu attention" || k.Family() != "attention") {
 				continue // it has the processor's form
 			}
 			f := flat.Through(k, passes, func(p flat.Pass, f *kernel.Kernel) {

@@ -14,6 +14,7 @@ import (
 	"github.com/arithlang/mlc/codegen"
 	"github.com/arithlang/mlc/codegen/cost"
 	"github.com/arithlang/mlc/codegen/host"
+	"github.com/arithlang/mlc/codegen/ptx"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
@@ -85,7 +86,7 @@ func New(p *compiler.Program) (*Model, error) {
 }
 
 // newGemm returns the runtime's form of a product.
-func newGemm(g *kernel.Gemm) *cuda.Gemm {
+func newGemm(g *ptx.Gemm) *cuda.Gemm {
 	m, n, k := ofLaunch(g.Size[0]), ofLaunch(g.Size[1]), ofLaunch(g.Size[2])
 	return &cuda.Gemm{
 		Size: func(e *device.Env) [3]int { return [3]int{m(e), n(e), k(e)} },

@@ -32,7 +32,7 @@ func notAttention(k *kernel.Kernel, aligned map[string]bool) string {
 }
 
 func attentionOf(k *kernel.Kernel) (a *attention, why string) {
-	if k.Op.Kind != "attention" {
+	if k.Kind != "attention" {
 		return nil, "it is no attention"
 	}
 	a = &attention{}

@@ -22,10 +22,6 @@ const cached = `kernel cached attention
   out    y        bf16[R * 32]
   scalar B, T, R, C, P
   grid   b < B, h < 2, m < (T + 31) / 32
-  op     c = q, k, v, relative for b < B, h < 2, t < T, j < C, d < 16, n < 9
-  scale  0.125
-  mask   j <= i
-  with   y = bf16(c)
 
   let    first = m * 32
   let    height = min(T - first, 32)

@@ -20,10 +20,6 @@ const causal = `kernel causal attention
   out    y     bf16[B * T * WIDTH]
   scalar B, T
   grid   b < B, h < 2, m < (T + 31) / 32
-  op     c = q, k, v for b < B, h < 2, t < T, j < T, d < HEAD
-  scale  0.125
-  mask   j <= i
-  with   y = bf16(c)
 
   let    first = m * 32
   let    height = min(T - first, 32)

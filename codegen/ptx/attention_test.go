@@ -26,12 +26,6 @@ const attending = `kernel attending attention
   out    norm_ f32[B * T * 2]
   scalar B, T, S, P, example
   grid   b < B, h < 2, m < (T + 31) / 32
-  op     c, largest_, norm_ = q, k, v, _, table for b < B, h < 2, t < T, j < S, d < HEAD
-  scale  0.25
-  mask   j <= i + 2
-  drop   0.1 stream 11
-  with   y = bf16(c)
-  with   z = c
 
   let    first = m * 32
   let    height = min(T - first, 32)
@@ -90,13 +84,6 @@ const grading = `kernel grading attention_grad
   out    dv2   bf16[B * T * WIDTH]
   scalar B, T, P, example
   grid   b < B, h < 2
-  op     dq, dk, dv = q, k, v, dout, largest_, norm_, y, _, table for b < B, h < 2, t < T, j < T, d < HEAD
-  scale  0.25
-  mask   j <= i
-  drop   0.1 stream 11
-  with   dq2 = bf16(dq)
-  with   dv2 = bf16(dv)
-  with   dk2 = bf16(dk)
 
   tile   dk_ f32[T, HEAD]
   tile   dv_ f32[T, HEAD]
@@ -181,12 +168,6 @@ const across = `kernel across attention_grad
   out    dv2  bf16[B * S * WIDTH]
   scalar B, T, S, example
   grid   b < B, h < 2
-  op     dq, dk, dv = q, k, v, dout, largest_, norm_, y for b < B, h < 2, t < T, j < S, d < HEAD
-  scale  0.25
-  drop   0.1 stream 13
-  with   dq2 = bf16(dq)
-  with   dv2 = bf16(dv)
-  with   dk2 = bf16(dk)
 
   tile   dk_ f32[S, HEAD]
   tile   dv_ f32[S, HEAD]
@@ -270,12 +251,6 @@ const learning = `kernel learning attention_grad
   out    dv             bf16[R * WIDTH]
   scalar B, T, R, P
   grid   h < 2
-  op     c_q, c_k, c_v, _, dtable += q, k, v, dout, largest_, norm_, y, _, table for b < B, h < 2, t < T, j < T, d < HEAD
-  scale  0.125
-  mask   j <= i
-  with   dq = bf16(c_q)
-  with   dv = bf16(c_v)
-  with   dk = bf16(c_k)
 
   tile   dtable_ f32[T, T]
   set    dtable_[a1, e] = dtable[h, a1, e]

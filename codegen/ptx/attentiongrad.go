@@ -45,7 +45,7 @@ func notAttentionGrad(k *kernel.Kernel, aligned map[string]bool) string {
 }
 
 func attentionGradOf(k *kernel.Kernel) (g *attentionGrad, why string) {
-	if k.Op.Kind != "attention_grad" {
+	if k.Kind != "attention_grad" {
 		return nil, "it is no gradient of attention"
 	}
 	g = &attentionGrad{kernel: k, rounded: map[string]*expr.Expr{}}

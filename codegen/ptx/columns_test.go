@@ -15,9 +15,6 @@ const gains = `kernel gains sum
   out    gain f32[41]
   inout  bias f32[41]
   scalar B, T
-  op     bias += v1 for r < B * T, e < 41
-  with   v1 = f32(ids[r]) * x[r, e]
-  with   gain = v1
 
   tile   g f32[41]
   tile   b f32[41]
@@ -79,8 +76,6 @@ func squares(t *testing.T) *kernel.Kernel {
   in     x f32[N]
   out    y f32[1]
   scalar N
-  op     y = v1 for e < N
-  with   v1 = x[e] * x[e]
 
   var    total f32
   set    total = 0.0

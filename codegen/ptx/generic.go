@@ -12,10 +12,9 @@ import (
 // build makes the instructions of a kernel. Passes shorten them later.
 func build(k *kernel.Kernel, m *asm.Module, o Options) (*printer, error) {
 	p := newPrinter(k, m, o)
-	if g, ok := k.Gemm(); ok {
-		p.entry.Gemm = &g
-	}
-	return p, p.kernel(choose(k, o))
+	s, choice := choose(k, o)
+	p.entry.Gemm = gemmOf(choice.Flat)
+	return p, p.kernel(s, choice)
 }
 
 const (

@@ -83,10 +83,9 @@ func (m multiplied) kernel(t *testing.T) *kernel.Kernel {
   in     w TYPE[%s]
   inout  y f32[ROWS, COLS]
   scalar B
-  op     y += %s for r < ROWS, e < COLS, k < PRODUCTS
   dot    y[i, j] += x[%s] * w[%s] for i < ROWS, j < COLS, k < PRODUCTSSPLIT
 end
-`, m.name, xShape, wShape, m.op, xAt, wAt)
+`, m.name, xShape, wShape, xAt, wAt)
 	typ, split := "bf16", ""
 	if m.split {
 		typ, split = "f32", "; split"

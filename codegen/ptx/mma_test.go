@@ -23,10 +23,6 @@ const narrow = `kernel narrow matmul
   inout  z    f32[B * T, 72]
   scalar B, T, example
   span   first, height of B * T
-  op     c = x * w for r < B * T, e < 72, k < 104
-  with   h = dropout 0.25 stream 3 of c + bias[e]
-  with   z += f32(res[r, e]) + h
-  with   y = bf16(where(0.0 < h, c, h))
 
   tile   bits u32[72]
   tile   h f32[72]
@@ -115,11 +111,11 @@ func TestMMATilings(t *testing.T) {
 		{"136", "40", [2]string{"B * T", "B * T"}, "32 x 32 outputs, 4 warps of 16 x 16, sums of 32 a turn, 4 stages"},
 		{"520", "520", [2]string{"B", "B"}, "128 x 64 outputs, 4 warps of 64 x 32, sums of 32 a turn, 4 stages"},
 	} {
-		for _, way := range []struct{ op, x, xi, w, wi string }{
-			{"x * w", "ROWS, PRODUCTS", "i, k", "PRODUCTS, COLS", "k, j"},
-			{"x * w'", "ROWS, PRODUCTS", "i, k", "COLS, PRODUCTS", "j, k"},
-			{"x' * w", "PRODUCTS, ROWS", "k, i", "PRODUCTS, COLS", "k, j"},
-			{"x' * w'", "PRODUCTS, ROWS", "k, i", "COLS, PRODUCTS", "j, k"},
+		for _, way := range []struct{ x, xi, w, wi string }{
+			{"ROWS, PRODUCTS", "i, k", "PRODUCTS, COLS", "k, j"},
+			{"ROWS, PRODUCTS", "i, k", "COLS, PRODUCTS", "j, k"},
+			{"PRODUCTS, ROWS", "k, i", "PRODUCTS, COLS", "k, j"},
+			{"PRODUCTS, ROWS", "k, i", "COLS, PRODUCTS", "j, k"},
 		} {
 			for f, form := range formats {
 				r := strings.NewReplacer("ROWS", c.rows, "COLS", c.cols, "PRODUCTS", c.products[f])
@@ -127,7 +123,7 @@ func TestMMATilings(t *testing.T) {
 					continue // a factor whose rows are not whole units
 				}
 				text := "kernel tile" + strconv.Itoa(len(ks)) + " matmul\n  in x " + form.typ + "[" + way.x + "]\n  in w " + form.typ + "[" + way.w + "]\n  inout y f32[ROWS, COLS]\n  scalar B, T\n" +
-					"  op y += " + way.op + " for r < ROWS, e < COLS, k < PRODUCTS\n  dot y[i, j] += x[" + way.xi + "] * w[" + way.wi + "] for i < ROWS, j < COLS, k < PRODUCTS" + form.split + "\nend\n"
+					"  dot y[i, j] += x[" + way.xi + "] * w[" + way.wi + "] for i < ROWS, j < COLS, k < PRODUCTS" + form.split + "\nend\n"
 				k, tile := parsed(t, r.Replace(text)), strings.Replace(c.tile, "sums of 32", form.sums, 1)
 				choice := ptx.Choose(k, o)
 				if choice.Name != "mma" || !strings.HasPrefix(choice.Pieces, tile+", about ") {

@@ -15,10 +15,6 @@ const moments = `kernel moments map
   inout  p  f32[N]
   scalar N, lr
   grid   r < (N + 1023) / 1024
-  op     for e < N
-  with   v1 = m[e] * 0.9 + x[e]
-  with   m = v1
-  with   p = p[e] - lr * sqrt(v1 + m[e])
 
   tile   old f32[min(N - r * 1024, 1024)]
   set    old[e] = m[r * 1024 + e]

@@ -85,19 +85,19 @@ type Output struct {
 // x up to Blocks gives the same results.
 type Entry struct {
 	Name    string
-	Threads int          // of a block
-	Scalars []string     // that hold for one launch
-	Shapes  bool         // takes the shapes of replicas
-	Step    bool         // takes the step's scalars
-	Blocks  *expr.Expr   // worth launching, over the launch's scalars
-	Scratch *expr.Expr   // bytes that the tiles of a block need; nil if it takes no scratch
-	Static  int          // bytes of static shared memory
-	Aligned []bool       // whether each buffer must be at a multiple of 16 bytes
-	Sets    int          // most sets of buffers
-	Tensor  bool         // adds products of 16-bit or split factors as tensor cores do (kernel.TensorCore)
-	Fours   bool         // adds products over keys in fours
-	Row     string       // its schedule
-	Gemm    *kernel.Gemm // the product that a library can compute instead; or nil
+	Threads int        // of a block
+	Scalars []string   // that hold for one launch
+	Shapes  bool       // takes the shapes of replicas
+	Step    bool       // takes the step's scalars
+	Blocks  *expr.Expr // worth launching, over the launch's scalars
+	Scratch *expr.Expr // bytes that the tiles of a block need; nil if it takes no scratch
+	Static  int        // bytes of static shared memory
+	Aligned []bool     // whether each buffer must be at a multiple of 16 bytes
+	Sets    int        // most sets of buffers
+	Tensor  bool       // adds products of 16-bit or split factors as tensor cores do (kernel.TensorCore)
+	Fours   bool       // adds products over keys in fours
+	Row     string     // its schedule
+	Gemm    *Gemm      // the product that a library can compute instead; or nil
 }
 
 // Schedules lists the schedules of the kernels, each once, in the order of the table.

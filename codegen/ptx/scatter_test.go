@@ -14,7 +14,6 @@ const read = `kernel read scatter
   in     dy     f32[B * T, 64]
   inout  dtable f32[9, 64]
   scalar B, T
-  op     dtable += ids, dy for r < 9, e < 64, k < B * T
 
   tile   id i32[B * T]
   tile   a f32[9, B * T]

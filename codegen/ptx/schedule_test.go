@@ -22,10 +22,6 @@ const gated = `kernel gated matmul
   inout  z    f32[B * T, 72]
   scalar B, T, example
   span   first, height of B * T
-  op     c = x * w for r < B * T, e < 72, k < 12
-  with   h = dropout 0.25 stream 3 of c + bias[e]
-  with   z += f32(ids[r]) * h
-  with   y = where(0.0 < h, c, h)
 
   tile   bits u32[72]
   tile   h f32[72]
@@ -98,9 +94,9 @@ func parsed(t *testing.T, text string) *kernel.Kernel {
 // launch.
 func TestTilingsOfReplicas(t *testing.T) {
 	rows := parsed(t, "kernel rows matmul\n  in x f32[R, 128]\n  in w f32[128, 128]\n  out y f32[R, 128]\n  scalar R\n"+
-		"  op y = x * w for r < R, e < 128, k < 128\n  dot y[i, j] = x[i, k] * w[k, j] for i < R, j < 128, k < 128\nend\n")
+		"  dot y[i, j] = x[i, k] * w[k, j] for i < R, j < 128, k < 128\nend\n")
 	sums := parsed(t, "kernel sums matmul\n  in x f32[R, 128]\n  in g f32[R, 128]\n  inout w f32[128, 128]\n  scalar R\n"+
-		"  op w += x' * g for r < 128, e < 128, k < R\n  dot w[i, j] += x[k, i] * g[k, j] for i < 128, j < 128, k < R\nend\n")
+		"  dot w[i, j] += x[k, i] * g[k, j] for i < 128, j < 128, k < R\nend\n")
 	for _, c := range []struct {
 		geometry   kernel.Geometry
 		rows, sums string
@@ -135,7 +131,7 @@ func TestTilings(t *testing.T) {
 		{"2048", "1024", "B", "128 x 64 outputs, 128 threads of 8 x 8, sums of 8 a turn"},
 	} {
 		text := "kernel tile" + strconv.Itoa(len(ks)) + " matmul\n  in x f32[ROWS, PRODUCTS]\n  in w f32[PRODUCTS, COLS]\n  inout y f32[ROWS, COLS]\n  scalar B, T\n" +
-			"  op y += x * w for r < ROWS, e < COLS, k < PRODUCTS\n  dot y[i, j] += x[i, k] * w[k, j] for i < ROWS, j < COLS, k < PRODUCTS\nend\n"
+			"  dot y[i, j] += x[i, k] * w[k, j] for i < ROWS, j < COLS, k < PRODUCTS\nend\n"
 		k := parsed(t, strings.NewReplacer("ROWS", c.rows, "COLS", c.cols, "PRODUCTS", c.products).Replace(text))
 		if got := ptx.Choose(k, ptx.Options{}).Pieces; !strings.HasPrefix(got, c.tile+", about ") {
 			t.Errorf("%s x %s: %s, want %s", c.rows, c.cols, got, c.tile)

@@ -114,7 +114,7 @@ func TestVerifyMade(t *testing.T) {
 		{`"a.b" is no valid name`, func(k *Kernel) { k.Body = []Stmt{&Reduce{"a.b", expr.Add, axis[0], f}} }},
 	} {
 		k := &Kernel{
-			Name: "made", Op: Operation{Kind: "map"},
+			Name: "made", Kind: "map",
 			Params: []Param{
 				{"x", expr.F32, In, []*expr.Expr{expr.Int(4)}},
 				{"y", expr.F32, Out, []*expr.Expr{expr.Int(4)}},

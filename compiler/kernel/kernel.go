@@ -33,11 +33,12 @@
 //
 //	span   first, height of N
 //
-// Axes are spelt out (for i < rows) unless the subscripts imply them. A dot with = begins with 0.
-// The other statements are if, and random, which fills a tile with random words. Passes may add a
-// body once, whose tiles are allocated once for all cells. They may mark a loop independent if
-// its iterations may run in any order, each with its own tiles. They may bound the rows and
-// columns of a dot (most 4, 8). A dot may split its factors (split).
+// A scalar with a largest value is N <= 40. Axes are spelt out (for i < rows) unless the subscripts
+// imply them. A dot with = begins with 0. The other statements are if, and random, which fills a
+// tile with random words. Passes may add a body once, whose tiles are allocated once for all
+// cells. They may mark a loop independent if its iterations may run in any order, each with its
+// own tiles. They may bound the rows and columns of a dot (most 4, 8). A dot may split its factors
+// (split).
 package kernel
 
 import (
@@ -52,12 +53,13 @@ type Geometry struct{ Rows, Replicas int }
 // cell reads what another writes.
 type Kernel struct {
 	Name   string
-	Op     Operation
+	Kind   string // a row of families
 	Pos    diag.Pos
-	Params []Param // buffers first, in launch order, then scalars
-	Grid   []Axis  // outermost first; sizes over scalars
-	Span   *Span   // the rows of a cell, before a target cuts them; may be nil
-	Once   []Stmt  // Tiles allocated once for all cells; cells pass no values through them
+	Params []Param          // buffers first, in launch order, then scalars
+	Most   map[string]int64 // the largest values of scalars that tables have room for; may be nil
+	Grid   []Axis           // outermost first; sizes over scalars
+	Span   *Span            // the rows of a cell, before a target cuts them; may be nil
+	Once   []Stmt           // Tiles allocated once for all cells; cells pass no values through them
 	Body   []Stmt
 }
 

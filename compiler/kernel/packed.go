@@ -38,8 +38,8 @@ func (c *checker) packed() {
 	}
 }
 
-// Suited returns the scalars most like s that fit the kernel. A table of constant extents limits
-// the rows and keys. R, if bound, is B * T. For packed rows, R is the sum of Lengths.
+// Suited returns the scalars most like s that fit the kernel. Most limits them. R, if bound, is
+// B * T. For packed rows, R is the sum of Lengths.
 func (k *Kernel) Suited(s Scalars) Scalars {
 	s = k.shortened(s)
 	if _, known := s["R"]; known {

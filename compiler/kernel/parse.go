@@ -87,7 +87,7 @@ func (p *parser) header() {
 		p.fail("kernel wants a name and a kind")
 		return
 	}
-	p.k.Name, p.k.Op.Kind = words[0], words[1]
+	p.k.Name, p.k.Kind = words[0], words[1]
 	if placed {
 		var err error
 		if p.k.Pos, err = diag.ParsePos(strings.TrimSpace(pos), ""); err != nil {
@@ -104,13 +104,6 @@ var declarations = map[string]func(*parser){
 	"scalar": (*parser).scalars,
 	"grid":   (*parser).grid,
 	"span":   (*parser).span,
-	"op":     (*parser).operation,
-	"scale":  func(p *parser) { p.k.Op.Scale = p.float(p.rest) },
-	"mask":   func(p *parser) { p.k.Op.Mask = p.term(p.rest) },
-	"bias":   func(p *parser) { p.k.Op.Bias = p.term(p.rest) },
-	"window": (*parser).window,
-	"drop":   func(p *parser) { p.k.Op.Drop = p.dropout(p.rest) },
-	"with":   (*parser).step,
 }
 
 func (p *parser) param(mode Mode) {
@@ -135,13 +128,17 @@ func (p *parser) array(extent func(string) *expr.Expr) (name string, t expr.Type
 }
 
 func (p *parser) scalars() {
-	for _, name := range splitList(p.rest) {
+	for _, item := range splitList(p.rest) {
+		name, most, bounded := cutOutside(item, "<=")
 		t, ok := ScalarType(name)
 		if !ok {
 			p.fail("no scalar is called %q; there are %s", name, strings.Join(ScalarNames(), ", "))
 		}
 		p.k.Params = append(p.k.Params, Param{Name: name, Type: t, Mode: Scalar})
 		p.types[name] = t
+		if bounded {
+			p.k.AtMost(name, int64(p.uint(most)))
+		}
 	}
 }
 
@@ -234,14 +231,6 @@ func (p *parser) parse(text string, types func(name string) (expr.Type, bool)) *
 		return expr.Int(0)
 	}
 	return e
-}
-
-func (p *parser) float(text string) float64 {
-	x, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		p.fail("%q is no number", text)
-	}
-	return x
 }
 
 func (p *parser) uint(text string) uint32 {

@@ -41,10 +41,10 @@ type printer struct {
 	shapes shapes
 }
 
-// header prints the first line of a kernel, its declarations and its operation.
+// header prints the first line of a kernel and its declarations.
 func (p *printer) header() {
 	k := p.k
-	fmt.Fprintf(p, "kernel %s %s", k.Name, k.Op.Kind)
+	fmt.Fprintf(p, "kernel %s %s", k.Name, k.Kind)
 	if k.Pos.IsValid() {
 		fmt.Fprintf(p, " // %s", k.Pos)
 	}
@@ -58,7 +58,11 @@ func (p *printer) header() {
 	var scalars []string
 	for _, b := range k.Params {
 		if b.Mode == Scalar {
-			scalars = append(scalars, b.Name)
+			text := b.Name
+			if most, bounded := k.Most[b.Name]; bounded {
+				text += fmt.Sprintf(" <= %d", most)
+			}
+			scalars = append(scalars, text)
 		} else {
 			p.line(1, modeNames[b.Mode], fmt.Sprintf("%-*s %s", width, b.Name, element(b.Type.String(), b.Shape)))
 		}
@@ -71,9 +75,6 @@ func (p *printer) header() {
 	}
 	if s := k.Span; s != nil {
 		p.line(1, "span", s.First+", "+s.Height+" of "+exprText(s.Rows))
-	}
-	if k.Op.Known() {
-		p.operation(&k.Op)
 	}
 }
 

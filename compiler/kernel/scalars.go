@@ -99,24 +99,30 @@ func (s Scalars) Words(dst []int32, stream, example uint32, base int64) error {
 	return nil
 }
 
-// shortened returns s with the rows and keys limited to the constant extents of an attention's
-// table.
+// AtMost limits a scalar to n, in addition to earlier limits.
+func (k *Kernel) AtMost(scalar string, n int64) {
+	if k.Most == nil {
+		k.Most = map[string]int64{}
+	}
+	if most, bounded := k.Most[scalar]; bounded {
+		n = min(n, most)
+	}
+	k.Most[scalar] = n
+}
+
+// shortened returns s within the bounds of Most. If C equals T, both are limited together: a
+// launch of whole sequences stays one.
 func (k *Kernel) shortened(s Scalars) Scalars {
 	short := maps.Clone(s)
 	for _, p := range k.Params {
-		if p.Name != k.Op.Arg("table").Name || p.Name == "" || k.Op.Family() != "attention" {
+		most, bounded := k.Most[p.Name]
+		if !bounded || s[p.Name] <= float64(most) {
 			continue
 		}
-		for i, axis := range []string{"t", "j"} {
-			extent, size := p.Shape[1+i], k.Op.Size(axis)
-			if !extent.IsConst() || size.IsConst() || s[size.Name] <= float64(extent.I) {
-				continue
-			}
-			if size.Name == "T" && s["C"] == s["T"] {
-				short["C"] = float64(extent.I)
-			}
-			short[size.Name] = float64(extent.I)
+		if p.Name == "T" && s["C"] == s["T"] {
+			short["C"] = float64(most)
 		}
+		short[p.Name] = float64(most)
 	}
 	return short
 }

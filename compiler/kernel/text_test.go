@@ -58,23 +58,37 @@ func archive(t *testing.T, path string, check func(t *testing.T, in string) stri
 	}
 }
 
-// TestFormat reads kernels, and operations, written in other ways and prints the one
-// form.
+// TestFormat reads kernels written in other ways and prints the one form.
 func TestFormat(t *testing.T) {
-	for _, name := range []string{"format", "operation"} {
-		archive(t, filepath.Join("testdata", name+".txtar"), func(t *testing.T, in string) string {
-			ks, err := Parse(in)
-			if err != nil {
-				t.Fatal(err)
+	archive(t, filepath.Join("testdata", "format.txtar"), func(t *testing.T, in string) string {
+		ks, err := Parse(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range ks {
+			if err := Verify(k); err != nil {
+				t.Error(err)
 			}
-			for _, k := range ks {
-				if err := Verify(k); err != nil {
-					t.Error(err)
-				}
-			}
-			roundTrip(t, ks)
-			return Format(ks)
-		})
+		}
+		roundTrip(t, ks)
+		return Format(ks)
+	})
+}
+
+// TestSuited wants launches within what a kernel's tables have room for.
+func TestSuited(t *testing.T) {
+	ks, err := Parse("kernel k attention\n out y f32[T, S]\n scalar T <= 5, S <= 6, C\n set y[i, j] = 0.0\nend\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ launch, want Scalars }{
+		{Scalars{"T": 5, "S": 6, "C": 5}, Scalars{"T": 5, "S": 6, "C": 5}},
+		{Scalars{"T": 9, "S": 2, "C": 9}, Scalars{"T": 5, "S": 2, "C": 5}},
+		{Scalars{"T": 9, "S": 9, "C": 12}, Scalars{"T": 5, "S": 6, "C": 12}},
+	} {
+		if d := cmp.Diff(c.want, ks[0].Suited(c.launch)); d != "" {
+			t.Errorf("%v: (-want +got)\n%s", c.launch, d)
+		}
 	}
 }
 
@@ -127,7 +141,7 @@ func TestRoundTripAxes(t *testing.T) {
 	base := func(s ...Stmt) *Kernel {
 		tile := []Stmt{&Tile{"a", expr.F32, []*expr.Expr{n(4), n(5)}}, &Set{[]Axis{{"i", n(4)}, {"j", n(5)}}, at, expr.F(0)}}
 		return &Kernel{
-			Name: "axes", Op: Operation{Kind: "map"},
+			Name: "axes", Kind: "map",
 			Params: []Param{{"x", expr.F32, In, []*expr.Expr{n(4), n(5)}}, {"y", expr.F32, Out, []*expr.Expr{n(5), n(5)}}},
 			Body:   append(tile, s...),
 		}
@@ -178,11 +192,11 @@ func FuzzParse(f *testing.F) {
 		}
 		f.Add(string(text))
 	}
-	operations, err := txtar.ParseFile(filepath.Join("testdata", "operation.txtar"))
+	more, err := txtar.ParseFile(filepath.Join("testdata", "format.txtar"))
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, file := range operations.Files {
+	for _, file := range more.Files {
 		f.Add(string(file.Data))
 	}
 	f.Fuzz(func(t *testing.T, text string) {

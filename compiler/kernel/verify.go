@@ -92,7 +92,7 @@ func (c *checker) kernel() {
 	c.name(c.k.Name)
 	c.params()
 	c.packed()
-	c.operation()
+	c.kind()
 	for _, a := range c.k.Grid { // sizes see no axis of the grid
 		c.extents("grid axis "+a.Var, a.Size)
 	}

@@ -36,16 +36,21 @@ func newAttention(e *emitter, v *ir.Value) *attention {
 	}
 	if table != nil {
 		a.table = e.in(table, "table", sizes(table.Type.Shape)...)
+		e.bounded(q.Type.Shape[1], table.Type.Shape[1])
+		e.bounded(k.Type.Shape[1], table.Type.Shape[2])
 	}
 	a.site = newSite(e, v, q.Type.Shape[1], k.Type.Shape[1], params)
-	axes := exprs{size(q.Type.Shape[0]), a.heads, a.rows, a.keys, a.dh}
 	if attr.Relative > 0 {
 		a.distances = num(2*attr.Relative + 1)
-		axes = append(axes, a.distances)
 	}
-	e.over("b h t j d n", axes...)
-	e.k.Op.Scale = attr.Scale
 	return a
+}
+
+// bounded says that an extent of a launch is at most one of a table, if that is constant.
+func (e *emitter) bounded(extent, most ir.Dim) {
+	if extent.Sym != "" && most.Sym == "" {
+		e.k.AtMost(extent.Sym, int64(most.N))
+	}
 }
 
 // flat declares the buffer of an input as one axis.

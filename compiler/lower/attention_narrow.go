@@ -6,7 +6,6 @@ import (
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
-	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 // A narrow attention has a window of few keys. Key n of query t is lo(t) + n, clipped to the
@@ -20,9 +19,8 @@ type narrow struct {
 }
 
 func (a *attention) narrow(w *ir.Narrow) *narrow {
-	n := &narrow{attention: a, lo: a.bound(w.Lo, nil, nil), width: w.Width, open: a.bound(w.Rest, a.tileOf, nil)}
+	n := &narrow{attention: a, lo: a.bound(w.Lo), width: w.Width, open: a.bound(w.Rest)}
 	n.weights = n.columns("p")
-	a.emitter.k.Op.Window = kernel.Window{Lo: n.lo, Width: n.width}
 	return n
 }
 

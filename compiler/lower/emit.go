@@ -3,7 +3,6 @@ package lower
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
@@ -85,15 +84,6 @@ func (e *emitter) reduce(name string, op expr.Op, n *expr.Expr, f func(i *expr.E
 func (e *emitter) grid(v string, n *expr.Expr) *expr.Expr {
 	e.k.Grid = append(e.k.Grid, kernel.Axis{Var: v, Size: n})
 	return ivar(v)
-}
-
-// over sets the axes of the kernel's operation. Each size takes the next of names, which are
-// separated by spaces.
-func (e *emitter) over(names string, sizes ...*expr.Expr) {
-	e.k.Op.Axes = nil
-	for i, name := range strings.Fields(names)[:len(sizes)] {
-		e.k.Op.Axes = append(e.k.Op.Axes, kernel.Axis{Var: name, Size: sizes[i]})
-	}
 }
 
 // tile declares a tile, or a variable if there is no shape. It returns the name, with a number

@@ -22,7 +22,6 @@ func (e *emitter) grouped(v *ir.Value) *grouped {
 		dh = width / heads
 	}
 	row := e.grid("r", all)
-	e.over("r e h", all, num(width), num(groups))
 	return &grouped{e, row, groups, dh, num(group)}
 }
 

@@ -5,6 +5,7 @@ package lower
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/kernel"
@@ -63,7 +64,8 @@ func lowerGroup(g *opt.Group, env *context) (k *kernel.Kernel, values []*ir.Valu
 	if f.lower(e, v); e.err != nil {
 		return nil, nil, e.err
 	}
-	e.describe(op)
+	e.k.Kind = op.String()
+	e.k.Name = strings.Join(append([]string{e.k.Name}, e.features()...), "_")
 	return e.finish(), e.order, nil
 }
 

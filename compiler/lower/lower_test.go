@@ -144,7 +144,7 @@ func runAll(t *testing.T, p *lower.Program, shapes []kernel.Scalars, family stri
 				s[k] = x
 			}
 			for _, step := range e.Steps {
-				if family == "" || slices.ContainsFunc(step.Routine.Launches, func(l lower.Launch) bool { return l.Kernel.Op.Family() == family }) {
+				if family == "" || slices.ContainsFunc(step.Routine.Launches, func(l lower.Launch) bool { return l.Kernel.Family() == family }) {
 					compare(t, m.Anew(), e, step.Routine, s)
 				}
 			}

@@ -21,7 +21,6 @@ func lowerMatMul(e *emitter, v *ir.Value) {
 	n, k := size(v.Type.Shape[len(v.Type.Shape)-1]), size(x.Type.Shape[len(x.Type.Shape)-1])
 	rows := e.rowsOf(v.Type.Shape)
 	first, height := e.span(rows)
-	e.over("r e k", rows, n, k)
 
 	a := e.load("a", x.Type.Elem, e.in(x, "x", rows, k), exprs{height, k}, from(first))
 	c := e.product("c", height, n, a, e.weight(v, k, n), false)
@@ -51,7 +50,6 @@ func lowerHeadProduct(e *emitter, v *ir.Value) {
 	}
 	rows := e.parts(v, x)
 	first, height := e.span(rows)
-	e.over("r e k", rows, n, k)
 	a := e.load("a", expr.F32, e.in(x, "x", rows, k), exprs{height, k}, from(first))
 	e.storeProduct(v, "y", exprs{rows, n}, exprs{height, n}, from(first), a, e.weight(v, k, n))
 }
@@ -80,7 +78,6 @@ func lowerOuter(e *emitter, v *ir.Value) {
 	rows := e.parts(v, x)
 	k, n := size(v.Type.Shape[0]), size(v.Type.Shape[1])
 	first, height := e.span(k)
-	e.over("r e k", k, n, rows)
 	columns := func(i exprs) exprs { return exprs{i[1], add(first, i[0])} }
 	a := e.load("a", x.Type.Elem, e.in(x, "x", rows, k), exprs{height, rows}, columns)
 	b := e.load("b", dy.Type.Elem, e.in(dy, "dy", rows, n), exprs{rows, n}, same)
@@ -104,7 +101,6 @@ func lowerScatter(e *emitter, v *ir.Value) {
 	rows := e.elements(ids.Type.Shape)
 	n, d := size(v.Type.Shape[0]), size(v.Type.Shape[1])
 	first, height := e.span(n)
-	e.over("r e k", n, d, rows)
 
 	id := e.load("id", expr.I32, e.in(ids, "ids", rows), exprs{rows}, same)
 	a := e.tile("a", expr.F32, height, rows)

@@ -89,7 +89,6 @@ func lowerRotate(e *emitter, v *ir.Value) {
 	width, heads, r := v.Type.Shape[2].N, v.Attr.Attn.Heads, angles[1].N
 	dh := width / heads
 	row := e.grid("r", all)
-	e.over("r e h", all, num(width), num(heads))
 	angle := e.let("t", e.leading(v.Type.Shape, row, e.let)[1])
 	table := func(name string, arg *ir.Value) string {
 		return e.load(name, expr.F32, e.in(arg, name+"_", sizes(angles)...), exprs{num(r)}, func(i exprs) exprs { return exprs{angle, i[0]} })

@@ -314,17 +314,15 @@ func (b *binder) temp(size string, t ir.Type, used map[string]bool) string {
 // unique returns the program's kernel with the text of k. If there is no such kernel, it adds k
 // under a free name.
 func (l *lowerer) unique(k *kernel.Kernel) *kernel.Kernel {
-	named := *k
-	named.Name, named.Pos = "k", ir.Func{}.Pos
-	text := named.String()
+	base, unnamed := k.Name, *k
+	unnamed.Name, unnamed.Pos = "k", ir.Func{}.Pos
+	text := unnamed.String()
 	if known, ok := l.kernels[text]; ok {
 		return known
 	}
 	if err := kernel.Verify(k); err != nil {
 		panic(fmt.Sprintf("BUG: %v\n%s", err, k))
 	}
-	base := nameOf(k)
-	k.Name = base
 	for i := 2; l.names[k.Name]; i++ {
 		k.Name = fmt.Sprintf("%s_%d", base, i)
 	}

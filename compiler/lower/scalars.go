@@ -25,7 +25,6 @@ func freeVars(k *kernel.Kernel) map[string]bool {
 	for s := range kernel.All(k.Body) {
 		scan(kernel.Reads(s)...)
 	}
-	scan(k.Op.Exprs()...)
 	return used
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
-	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 // A site is the place of a bias and a mask: rows and keys of a launch, and two expressions. The
@@ -19,14 +18,13 @@ type site struct {
 	heads, h   *expr.Expr
 	mask, bias *expr.Expr // nil: none
 	params     []*ir.Value
-	bufferOf   map[string]string // keyed by the parameter's name
 	tileOf     map[string]string // keyed by the parameter's name
 	tiles      []string          // tiles that all examples share
 	ofExamples []int             // the parameters with one row per row of an example
+	bufferOf   map[string]string // of these parameters, keyed by name
 }
 
-// newSite declares the parameters' buffers and tiles, and binds mask and bias to them. In the
-// operation, mask and bias name the buffers.
+// newSite declares the parameters' buffers and tiles and binds mask and bias to the tiles.
 func newSite(e *emitter, v *ir.Value, rows, keys ir.Dim, params []*ir.Value) *site {
 	s := &site{emitter: e, v: v, attr: v.Attr.Attn, rows: size(rows), keys: size(keys), total: ivar("C"), params: params}
 	s.heads = num(s.attr.Heads)
@@ -42,22 +40,12 @@ func newSite(e *emitter, v *ir.Value, rows, keys ir.Dim, params []*ir.Value) *si
 			continue
 		}
 		shape := sizes(t.Shape)
-		s.bufferOf[param] = e.in(params[n], name+"_", shape...)
-		s.tileOf[param] = e.load(name, t.Elem, s.bufferOf[param], shape, same)
+		s.tileOf[param] = e.load(name, t.Elem, e.in(params[n], name+"_", shape...), shape, same)
 		s.tiles = append(s.tiles, s.tileOf[param])
 	}
 	if len(s.ofExamples) == 0 {
-		s.mask, s.bias = s.bind(s.tileOf, nil)
-		e.k.Op.Mask, e.k.Op.Bias = s.bind(s.bufferOf, nil)
+		s.bind()
 	}
-	op := &e.k.Op
-	if v.Attr.Rate > 0 {
-		op.Drop = kernel.Dropout{Rate: v.Attr.Rate, Stream: v.Attr.Stream}
-		if w := s.attr.Words; len(w) > 0 {
-			op.Drop.Rows, op.Drop.Keys = w[0], w[1]
-		}
-	}
-	e.over("h t j", s.heads, s.rows, s.keys)
 	return s
 }
 
@@ -67,44 +55,34 @@ func (s *site) enter(b *expr.Expr, rows func(n ir.Dim) example) {
 	if len(s.ofExamples) == 0 {
 		return
 	}
-	first, loaded := map[string]*expr.Expr{}, map[string]string{}
+	loaded := map[string]string{}
 	for _, n := range s.ofExamples {
 		param, extent := s.attr.Params[n], s.params[n].Type.Shape[1]
 		buffer := s.bufferOf[param]
-		if first[param] = mul(b, size(extent)); s.env.rows.ragged(s.params[n].Type.Shape) {
-			first[param] = s.packed(kernel.ExampleStart, b)
-		}
 		if loaded[buffer] == "" {
 			own := rows(extent)
 			loaded[buffer] = s.load(paramName(param), expr.I32, buffer, exprs{own.rows}, from(own.first))
 		}
 		s.tileOf[param] = loaded[buffer]
 	}
-	s.mask, s.bias = s.bind(s.tileOf, nil)
-	op := &s.k.Op
-	op.Mask, op.Bias = s.bind(s.bufferOf, first)
+	s.bind()
 }
 
-// bind returns mask and bias with the parameters renamed by param. first gives the start of the
-// example in the buffer of a parameter with one row per row of an example.
-func (s *site) bind(param map[string]string, first map[string]*expr.Expr) (mask, bias *expr.Expr) {
-	mask, bias = s.bound(s.attr.Mask, param, first), s.bound(s.attr.Guarded(), param, first)
-	if mask != nil && mask.IsConst() && mask.I != 0 {
-		mask = nil
+// bind sets mask and bias.
+func (s *site) bind() {
+	s.mask, s.bias = s.bound(s.attr.Mask), s.bound(s.attr.Guarded())
+	if s.mask != nil && s.mask.IsConst() && s.mask.I != 0 {
+		s.mask = nil
 	}
-	return mask, bias
 }
 
-// bound substitutes tiles and lengths in a mask or a bias.
-func (s *site) bound(x *expr.Expr, tile map[string]string, first map[string]*expr.Expr) *expr.Expr {
+// bound substitutes tiles and lengths in a mask, a bias or a bound of a window.
+func (s *site) bound(x *expr.Expr) *expr.Expr {
 	if x == nil {
 		return nil
 	}
 	x = expr.Rewrite(x, func(n *expr.Expr) *expr.Expr {
-		if t, ok := tile[n.Name]; ok && n.Op == expr.Elem {
-			if start := first[n.Name]; start != nil {
-				return s.ref(t, n.Type, add(start, n.Args[0]))
-			}
+		if t, ok := s.tileOf[n.Name]; ok && n.Op == expr.Elem {
 			return s.ref(t, n.Type, n.Args...)
 		}
 		return n

@@ -11,7 +11,7 @@ func (s *site) openKeys(w ir.Window, keys, first, last *expr.Expr) (lo, hi *expr
 	// A bound is linear in i, so its extreme is at the first or the last query.
 	extreme := func(x *expr.Expr, of, among expr.Op, bounds exprs) *expr.Expr {
 		for _, b := range bounds {
-			b = s.bound(b, nil, nil)
+			b = s.bound(b)
 			x = expr.New(of, x, expr.New(among, at(b, first, ivar("j")), at(b, last, ivar("j"))))
 		}
 		return x

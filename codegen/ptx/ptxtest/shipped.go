@@ -23,7 +23,7 @@ type Spec struct {
 	Options ptx.Options // that its programs have
 }
 
-// Representatives are specs that together have each combination of operation, schedule, mask,
+// Representatives are specs that together have each combination of kind, schedule, closed cells,
 // bias, window, dropout and packed rows of any spec.
 var Representatives = []string{
 	"abacus/figure21", "adders/frontier", "adders/windows", "bias/parity_rpe", "bias/parity_window", "bias/successor_abc",
@@ -70,7 +70,7 @@ func Distinct(specs []Spec) []Spec {
 		var ks []*kernel.Kernel
 		for _, k := range s.Kernels {
 			_, text, _ := strings.Cut(k.String(), "\n")
-			if text = k.Op.Kind + text; !seen[text] {
+			if text = k.Kind + text; !seen[text] {
 				seen[text] = true
 				ks = append(ks, k)
 			}

@@ -29,11 +29,11 @@ func TestShipped(t *testing.T) {
 	}
 }
 
-// TestRepresentatives wants each combination of operation, schedule, mask, bias, window, dropout
+// TestRepresentatives wants each combination of kind, schedule, closed cells, bias, window, dropout
 // and packed rows of any spec in a representative.
 func TestRepresentatives(t *testing.T) {
 	full.Only(t)
-	has := regexp.MustCompile(`(?m)^  (mask|bias|window|drop|in +(row|example)_\w+)`)
+	has := regexp.MustCompile(`(?m)_(bias|window|dropout)|-inf|^  in +(row|example)_\w+`)
 	forms := func(all bool) map[string]bool {
 		specs, err := shipped("../../../specs", all)
 		if err != nil {
@@ -42,7 +42,9 @@ func TestRepresentatives(t *testing.T) {
 		found := map[string]bool{}
 		for _, s := range specs {
 			for _, k := range s.Kernels {
-				found[k.Op.Kind+", "+ptx.Choose(k, s.Options).Name+strings.Join(has.FindAllString(k.String(), -1), "")] = true
+				with := has.FindAllString(k.String(), -1)
+				slices.Sort(with)
+				found[k.Kind+", "+ptx.Choose(k, s.Options).Name+strings.Join(slices.Compact(with), "")] = true
 			}
 		}
 		return found

@@ -26,7 +26,6 @@ func Of(k *kernel.Kernel, n int) (*kernel.Kernel, error) {
 	b := &builder{lanes: expr.Int(int64(n)), names: map[string]bool{}, made: map[string]bool{}, values: map[string]*expr.Expr{}}
 	out := *k
 	out.Name += "_lanes"
-	out.Op = kernel.Operation{Kind: k.Op.Kind}
 	for _, p := range k.Params {
 		b.names[p.Name] = true
 	}
