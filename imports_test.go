@@ -36,7 +36,7 @@ const rooms = `
 	runtime/world: runtime/processor runtime/rundir
 	runtime/verbs: runtime/world
 	runtime/{bench,several,stages}: runtime/profile runtime/verbs
-	runtime/comm/mpitest,runtime/cuda/libcuda/fakecuda: internal
+	runtime/comm/mpitest,runtime/cpu/producttest,runtime/cuda/libcuda/fakecuda: internal
 	runtime: runtime
 	generated: runtime
 	sim: ptxsim runtime/cpu runtime/cuda # a GPU that is none

@@ -26,7 +26,7 @@ type printer struct {
 }
 
 func newPrinter() *printer {
-	n := newNames("worker", "env", "cpu", "device", "math")
+	n := newNames("worker", "env", "cpu", "bf16", "split", "device", "math")
 	return &printer{names: n, Dialect: gocode.Float32(n.id), sizes: map[string]*expr.Expr{}, rows: map[string]string{}}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/arithlang/mlc/codegen/flat"
+	"github.com/arithlang/mlc/codegen/gocode"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/depend"
@@ -87,7 +88,7 @@ func (p *printer) packs(n kernel.Stmt) []jen.Code {
 	var out []jen.Code
 	for _, k := range p.products.before[n] {
 		b := k.dot.B
-		pack := worker("Pack"+suffix(k.dot.Dot), p.scalar(k.rows), p.scalar(k.dot.K), p.scalar(k.dot.N), p.operand(b))
+		pack := multiplied(k.dot.Dot, "Pack", p.scalar(k.rows), p.scalar(k.dot.K), p.scalar(k.dot.N), p.operand(b))
 		out = append(out, p.define(k.name, b.Slice+"_packed", pack))
 	}
 	return out
@@ -103,18 +104,18 @@ func (p *printer) dot(n *kernel.Dot) jen.Code {
 	d := flat.ProductOf(n)
 	if d.M == nil {
 		c := jen.Id(p.id(d.C.Slice))
-		return c.Clone().Op("=").Add(worker("DotVec"+suffix(n), p.scalar(d.K),
+		return c.Clone().Op("=").Add(multiplied(n, "DotVec", p.scalar(d.K),
 			p.tail(d.A.Slice, d.A.Off), p.scalar(d.A.CS), p.tail(d.B.Slice, d.B.Off), p.scalar(d.B.RS), c))
 	}
-	name, of := "Dot", suffix(n)
+	name := "Dot"
 	if d.Zero {
 		name = "Product"
 	}
 	c := jen.List(p.tail(d.C.Slice, d.C.Off), p.scalar(d.C.RS))
 	if packed, ok := p.products.packed[n]; ok {
-		return worker(name+"Packed"+of, p.scalar(d.M), p.operand(d.A), jen.Id(p.id(packed)), c)
+		return multiplied(n, name+"Packed", p.scalar(d.M), p.operand(d.A), jen.Id(p.id(packed)), c)
 	}
-	return worker(name+of, p.scalar(d.M), p.scalar(d.N), p.scalar(d.K), p.operand(d.A), p.operand(d.B), c)
+	return multiplied(n, name, p.scalar(d.M), p.scalar(d.N), p.scalar(d.K), p.operand(d.A), p.operand(d.B), c)
 }
 
 // worker prints a call of a method of the worker.
@@ -122,13 +123,15 @@ func worker(method string, args ...jen.Code) *jen.Statement {
 	return jen.Id("worker").Dot(method).Call(args...)
 }
 
-// suffix returns the part of a product's name that depends on its factors.
-func suffix(n *kernel.Dot) string {
+// multiplied prints a call of a product: of a method of the worker, or of a function of the
+// package for factors of another kind.
+func multiplied(n *kernel.Dot, name string, args ...jen.Code) *jen.Statement {
+	pkg := gocode.BF16
 	switch {
 	case n.Split:
-		return "Split"
-	case n.A.Type == expr.BF16:
-		return "BF16"
+		pkg = gocode.Split
+	case n.A.Type != expr.BF16:
+		return worker(name, args...)
 	}
-	return ""
+	return pkg.Qual(name).Call(append([]jen.Code{jen.Id("worker")}, args...)...)
 }

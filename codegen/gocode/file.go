@@ -25,6 +25,8 @@ const (
 	Calibration         = Runtime + "/calibration"
 	Cores               = Runtime + "/cores"
 	CPU                 = Runtime + "/cpu"
+	BF16                = CPU + "/bf16"
+	Split               = CPU + "/split"
 	CUDA                = Runtime + "/cuda"
 	Device              = Runtime + "/device"
 	Program             = Runtime + "/program"

@@ -43,17 +43,15 @@ type Worker struct {
 	// Weights keeps packed matrices of parameters; nil: each launch packs them.
 	Weights *Weights
 
-	isa      ISA
+	all, isa ISA // as asked for, and of vectors
 	kernels  []Kernel
 	products products
-	narrow   narrowProducts
+	pairs    products // products of pairs, once they were asked for
 	f32      scratch[float32]
 	i32      scratch[int32]
 	u32      scratch[uint32]
 	u16      scratch[uint16]
 	packed   workspace // blocks of factors
-	factors  workspace // converted factors: see split.go and bf16.go
-	sum      [1]float32
 	frame    *byte
 }
 
@@ -62,7 +60,7 @@ const FrameBytes = 1 << 14
 
 // NewWorker returns a Worker for a kernel table. The isa must come from ParseISA or Detect.
 func NewWorker(kernels []Kernel, isa ISA, mem Memory) *Worker {
-	return &Worker{Mem: mem, isa: isa.vectors(), kernels: kernels, products: productsOf[isa.vectors()], narrow: narrowOf[isa], frame: &aligned[byte](FrameBytes)[0]}
+	return &Worker{Mem: mem, all: isa, isa: isa.vectors(), kernels: kernels, products: productsOf[isa.vectors()], frame: &aligned[byte](FrameBytes)[0]}
 }
 
 // ISA returns the instruction set that kernels should use: Go, AVX2, AVX512 or NEON.

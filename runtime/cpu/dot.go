@@ -1,20 +1,16 @@
 package cpu
 
-// A strided is a view of a matrix: element (i, j) is data[i*rs+j*cs].
-type strided[T float32 | uint16] struct {
-	data   []T
+// A matrix is a view: element (i, j) is data[i*rs+j*cs].
+type matrix struct {
+	data   []float32
 	rs, cs int
 }
 
-type matrix = strided[float32]
-
-func (x strided[T]) at(i, j int) T { return x.data[i*x.rs+j*x.cs] }
-
-func (x strided[T]) transposed() strided[T] { return strided[T]{x.data, x.cs, x.rs} }
+func (x matrix) at(i, j int) float32 { return x.data[i*x.rs+j*x.cs] }
 
 // check panics unless an m x n matrix lies within its data. Assembly does not check its
 // accesses.
-func (x strided[T]) check(m, n int) {
+func (x matrix) check(m, n int) {
 	if x.rs < 0 || x.cs < 0 {
 		panic("BUG: a matrix with a negative stride")
 	}
@@ -22,14 +18,14 @@ func (x strided[T]) check(m, n int) {
 }
 
 // clear makes the first n elements of m rows 0.
-func (x strided[T]) clear(m, n int) {
+func (x matrix) clear(m, n int) {
 	for i := range m {
 		clear(x.data[i*x.rs:][:n])
 	}
 }
 
 // emptyProduct reports whether an m x n product has no terms, and then clears x, its result.
-func (x strided[T]) emptyProduct(m, n, k int) bool {
+func (x matrix) emptyProduct(m, n, k int) bool {
 	if m <= 0 || n <= 0 {
 		return true
 	}
@@ -52,12 +48,26 @@ type products struct {
 	pack       func(to []float32, k, n int, b matrix)
 	// vec adds the product of two vectors to c.
 	vec func(k int, a []float32, as int, b []float32, bs int, c float32) float32
-	// halveDown and halveAlong split factors: see halveDownGo and halveAlongGo.
-	halveDown  func(low, high, again, src []float32)
-	halveAlong func(dst, src []float32, low int)
 }
 
-var goProducts = products{dotGo, dotPackedGo, nil, nil, dotVecGo, halveDownGo, halveAlongGo}
+var goProducts = products{dotGo, dotPackedGo, nil, nil, dotVecGo}
+
+// HasPairs reports whether the Worker multiplies pairs of BF16.
+func (w *Worker) HasPairs() bool { return w.all == AVX512BF16 }
+
+// Pairs makes products multiply words, each a pair of BF16, or numbers again. Only a Worker that
+// HasPairs may be asked for pairs. Package bf16 calls it around each product.
+func (w *Worker) Pairs(on bool) {
+	switch {
+	case !on:
+		w.products = productsOf[w.isa]
+	case w.pairs.dot == nil:
+		w.pairs = pairProducts()
+		fallthrough
+	default:
+		w.products = w.pairs
+	}
+}
 
 // workspace is the memory of a running product, for A and B or blocks of them.
 type workspace struct{ a, b scratch[float32] }

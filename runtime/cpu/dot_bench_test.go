@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/arithlang/mlc/runtime/cpu/producttest"
 )
 
 // A benchProduct is C = A*B of m x k and k x n matrices, either stored transposed.
@@ -55,7 +57,7 @@ func (p benchProduct) strides() (ars, acs, brs, bcs int) {
 
 // run returns a function that computes the product once.
 func (p benchProduct) run(w *Worker, packed bool) func() {
-	a, b, c := fill(p.m*p.k, rand.Float32), fill(p.k*p.n, rand.Float32), make([]float32, p.m*p.n)
+	a, b, c := producttest.Fill(p.m*p.k, rand.Float32), producttest.Fill(p.k*p.n, rand.Float32), make([]float32, p.m*p.n)
 	ars, acs, brs, bcs := p.strides()
 	if packed {
 		y := w.Pack(p.m, p.k, p.n, b, brs, bcs)

@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/arithlang/mlc/runtime/cpu/producttest"
 )
 
 // exactFma rounds a*b + c once, by arithmetic of sufficient precision.
@@ -34,7 +36,7 @@ func TestFma(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	finite := func() float32 {
 		for {
-			if x := special(r); !math.IsNaN(float64(x)) && !math.IsInf(float64(x), 0) {
+			if x := producttest.Special(r); !math.IsNaN(float64(x)) && !math.IsInf(float64(x), 0) {
 				return x
 			}
 		}
@@ -64,7 +66,7 @@ func TestFmaOfZerosAndInfinities(t *testing.T) {
 		{0x1p-149, 0x1p-149, minus, 0},
 		{-0x1p-149, 0x1p-149, 0, minus},
 	} {
-		if got := Fma(c.a, c.b, c.c); !sameBits(got, c.want) {
+		if got := Fma(c.a, c.b, c.c); !producttest.Same(got, c.want) {
 			t.Errorf("Fma(%v, %v, %v) = %v, want %v", c.a, c.b, c.c, got, c.want)
 		}
 	}

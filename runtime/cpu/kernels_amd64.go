@@ -20,21 +20,13 @@ func randomWords(isa ISA, dst []uint32, key *philox.Key, ctr *[4]uint32) {
 
 var productsOf = [numISA]products{
 	Go:     goProducts,
-	AVX2:   {avx2.dot, avx2.dotPacked, avx2.packedSize, avx2.pack, vecFMA, halverAVX2.halveDown, halverAVX2.halveAlong},
-	AVX512: {avx512.dot, avx512.dotPacked, avx512.packedSize, avx512.pack, vecFMA, halverAVX512.halveDown, halverAVX512.halveAlong},
+	AVX2:   {avx2.dot, avx2.dotPacked, avx2.packedSize, avx2.pack, vecFMA},
+	AVX512: {avx512.dot, avx512.dotPacked, avx512.packedSize, avx512.pack, vecFMA},
 }
 
 // vecFMA is DotVec.
 func vecFMA(k int, a []float32, as int, b []float32, bs int, c float32) float32 {
 	return dotVecFMA(k, &a[0], as*size, &b[0], bs*size, c)
-}
-
-// narrowOf are the products of BF16: paired if the ISA multiplies pairs, else widened.
-var narrowOf = [numISA]narrowProducts{
-	Go:         goNarrow,
-	AVX2:       {1, layWide(widener{8, widenAVX2}.widen), &productsOf[AVX2]},
-	AVX512:     {1, layWide(widener{16, widenAVX512}.widen), &productsOf[AVX512]},
-	AVX512BF16: {2, layPairs, &products{dot: avx512BF16.dot, dotPacked: avx512BF16.dotPacked, packedSize: avx512BF16.packedSize, pack: avx512BF16.pack}},
 }
 
 var avx2 = &gemm{

@@ -17,18 +17,12 @@ func randomWords(isa ISA, dst []uint32, key *philox.Key, ctr *[4]uint32) {
 
 var productsOf = [numISA]products{
 	Go:   goProducts,
-	NEON: {neonDot, neonDotPacked, packedSize, neonPack, neonVec, halveDownInNEON, halveAlongInNEON},
+	NEON: {neonDot, neonDotPacked, packedSize, neonPack, neonVec},
 }
 
 // neonVec is DotVec.
 func neonVec(k int, a []float32, as int, b []float32, bs int, c float32) float32 {
 	return dotVecNEON(k, &a[0], as*size, &b[0], bs*size, c)
-}
-
-// narrowOf are the products of BF16, which are widened.
-var narrowOf = [numISA]narrowProducts{
-	Go:   goNarrow,
-	NEON: {1, layWide(widener{8, widenNEON}.widen), &productsOf[NEON]},
 }
 
 // neonKernels are for blocks of 1, 2, … rows and 1, 2 and 3 registers.
@@ -46,6 +40,8 @@ var neonKernels = [tileRows][panelRegisters]microkernel{
 var copyStripsNEON = [panelRegisters]stripCopier{copyStripsNEONx1, copyStripsNEONx2, copyStripsNEONx3}
 
 func pairsAsDefined() bool { return false }
+
+func pairProducts() products { return products{} }
 
 // saturate does n rounds of fused multiply-adds. It returns false if the ISA has no such
 // measure.

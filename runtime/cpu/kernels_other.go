@@ -4,10 +4,7 @@ package cpu
 
 import "github.com/arithlang/mlc/runtime/philox"
 
-var (
-	productsOf = [numISA]products{Go: goProducts}
-	narrowOf   = [numISA]narrowProducts{Go: goNarrow}
-)
+var productsOf = [numISA]products{Go: goProducts}
 
 // randomGroup is how many words randomWords makes at a time.
 var randomGroup = [numISA]int{Go: 4}
@@ -18,6 +15,8 @@ func randomWords(_ ISA, dst []uint32, key *philox.Key, ctr *[4]uint32) {
 }
 
 func pairsAsDefined() bool { return false }
+
+func pairProducts() products { return products{} }
 
 func addBlocks(_, _ []float32) int { return 0 }
 

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/arithlang/mlc/runtime/cpu/producttest"
 )
 
 // TestLanes compares the combinations with the full butterfly: in each round every lane
@@ -25,7 +27,7 @@ func TestLanes(t *testing.T) {
 				p := AllLanes(op.start)
 				for e := range n {
 					lane := &p[e/4%Lanes]
-					*lane = op.of(special(r), *lane)
+					*lane = op.of(producttest.Special(r), *lane)
 				}
 				want := p
 				for _, d := range []int{16, 8, 4, 2, 1} {
@@ -34,7 +36,7 @@ func TestLanes(t *testing.T) {
 						want[l] = op.of(from[l^d], from[l])
 					}
 				}
-				if got := op.combine(&p, n); !sameBits(got, want[0]+0) {
+				if got := op.combine(&p, n); !producttest.Same(got, want[0]+0) {
 					t.Fatalf("%s of %d: %v, want %v", op.name, n, got, want[0]+0)
 				}
 			}

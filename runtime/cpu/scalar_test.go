@@ -3,6 +3,8 @@ package cpu
 import (
 	"math"
 	"testing"
+
+	"github.com/arithlang/mlc/runtime/cpu/producttest"
 )
 
 func TestMinMax(t *testing.T) {
@@ -15,10 +17,10 @@ func TestMinMax(t *testing.T) {
 		{nan, 1, 1, 1},
 		{1, nan, nan, nan},
 	} {
-		if got := Min(c.a, c.b); !sameBits(got, c.min) {
+		if got := Min(c.a, c.b); !producttest.Same(got, c.min) {
 			t.Errorf("Min(%v, %v) = %v, want %v", c.a, c.b, got, c.min)
 		}
-		if got := Max(c.a, c.b); !sameBits(got, c.max) {
+		if got := Max(c.a, c.b); !producttest.Same(got, c.max) {
 			t.Errorf("Max(%v, %v) = %v, want %v", c.a, c.b, got, c.max)
 		}
 	}

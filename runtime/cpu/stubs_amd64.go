@@ -144,21 +144,6 @@ func copyStripsAVX2(dst *float32, ds int, src *float32, sn int, ss int, rows int
 //go:noescape
 func transposeAVX2(dst *float32, ds int, src *float32, ss int, rows int, columns int)
 
-// halveDownAVX2 splits registers > 0 registers of numbers.
-//
-//go:noescape
-func halveDownAVX2(low *float32, high *float32, again *float32, src *float32, registers int)
-
-// halveAlongAVX2 splits registers > 0 registers of numbers, side by side.
-//
-//go:noescape
-func halveAlongAVX2(dst *float32, src *float32, registers int, places *uint32)
-
-// widenAVX2 widens registers > 0 registers of BF16.
-//
-//go:noescape
-func widenAVX2(dst *float32, src *uint16, registers int)
-
 // philoxAVX2 writes the random words of n > 0 groups of counters from ctr on.
 //
 //go:noescape
@@ -454,21 +439,6 @@ func copyStripsAVX512(dst *float32, ds int, src *float32, sn int, ss int, rows i
 //go:noescape
 func transposeAVX512(dst *float32, ds int, src *float32, ss int, rows int, columns int)
 
-// halveDownAVX512 splits registers > 0 registers of numbers.
-//
-//go:noescape
-func halveDownAVX512(low *float32, high *float32, again *float32, src *float32, registers int)
-
-// halveAlongAVX512 splits registers > 0 registers of numbers, side by side.
-//
-//go:noescape
-func halveAlongAVX512(dst *float32, src *float32, registers int, places *uint32)
-
-// widenAVX512 widens registers > 0 registers of BF16.
-//
-//go:noescape
-func widenAVX512(dst *float32, src *uint16, registers int)
-
 // philoxAVX512 writes the random words of n > 0 groups of counters from ctr on.
 //
 //go:noescape
@@ -743,16 +713,6 @@ func dotAVX512BF16x23x1tail(a *float32, next int, ars int, acs int, b *float32, 
 //
 //go:noescape
 func dotAVX512BF16x24x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-
-// pairAlongAVX512 pairs neighbours in rows > 0 rows.
-//
-//go:noescape
-func pairAlongAVX512(dst *float32, ds int, src *uint16, ss int, rows int, registers int, lanes int)
-
-// pairDownAVX512 pairs elements of rows > 0 pairs of rows.
-//
-//go:noescape
-func pairDownAVX512(dst *float32, ds int, src *uint16, ss int, rows int, registers int, lanes int)
 
 // peakAVX512BF16 does n > 0 rounds of 12 fused multiply-adds.
 //

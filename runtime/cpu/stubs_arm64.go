@@ -149,21 +149,6 @@ func transposeNEON(dst *float32, ds int, src *float32, ss int, rows int, columns
 //go:noescape
 func dotVecNEON(k int, a *float32, as int, b *float32, bs int, c float32) (ret float32)
 
-// halveDownNEON splits registers > 0 registers of numbers.
-//
-//go:noescape
-func halveDownNEON(low *float32, high *float32, again *float32, src *float32, registers int)
-
-// halveAlongNEON splits registers > 0 registers of numbers, side by side.
-//
-//go:noescape
-func halveAlongNEON(dst *float32, src *float32, registers int, low int)
-
-// widenNEON widens registers > 0 registers of 8 BF16.
-//
-//go:noescape
-func widenNEON(dst *float32, src *uint16, registers int)
-
 // philoxNEON writes the random words of n > 0 groups of 4 counters from ctr on.
 //
 //go:noescape

@@ -21,19 +21,3 @@ func viewOf(x matrix) view {
 func (x view) from(i, j int) view {
 	return view{(*float32)(unsafe.Add(unsafe.Pointer(x.p), i*x.rs+j*x.cs)), x.rs, x.cs}
 }
-
-// A widener widens numbers of BF16 on one instruction set.
-type widener struct {
-	lanes     int
-	registers func(dst *float32, src *uint16, registers int)
-}
-
-func (v widener) widen(dst []float32, src []uint16) {
-	src = src[:len(dst)]
-	n := len(dst) / v.lanes
-	if n > 0 {
-		v.registers(&dst[0], &src[0], n)
-	}
-	n *= v.lanes
-	widenGo(dst[n:], src[n:])
-}

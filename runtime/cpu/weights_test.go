@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/runtime/device"
+
+	"github.com/arithlang/mlc/runtime/cpu/producttest"
 )
 
 // sharing returns workers that share parameters and Weights.
@@ -28,7 +30,7 @@ func sharing(isa ISA, n int, params []float32) ([]*Worker, *Weights) {
 func TestWeights(t *testing.T) {
 	const m, k, n, first = 70, 24, 40, 16
 	for _, isa := range isas() {
-		params, a := fill(first+k*n, rand.Float32), fill(m*k, rand.Float32)
+		params, a := producttest.Fill(first+k*n, rand.Float32), producttest.Fill(m*k, rand.Float32)
 		workers, kept := sharing(isa, 3, params)
 		for step := range 3 {
 			kept.Renew()

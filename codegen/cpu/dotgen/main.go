@@ -1,33 +1,58 @@
-// Command asm writes the assembly of package cpu: the matrix product microkernels, the
-// functions that pack, split, widen and pair operands, and the random words.
+// Command dotgen writes the assembly of package cpu: the matrix product microkernels, kernels
+// that pack operands, and the random words. With -kernels it writes the assembly of a package
+// below, which lays out other factors.
 package main
 
 import (
+	"flag"
+	"log"
+
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/pass"
 )
 
+// sets are the kernels of each package.
+var sets = map[string]func(){
+	"cpu": func() {
+		for _, v := range []vectors{avx2, avx512} {
+			products(v)
+			copyRows(v, 1)
+			copyRows(v, 2)
+			copyStrips(v)
+			transpose(v)
+			random(v)
+			peak(v)
+			start(v)
+		}
+		products(avx512BF16)
+		peak(avx512BF16)
+		vecProduct()
+		add()
+	},
+	"bf16": func() {
+		widen(avx2)
+		widen(avx512)
+		pairAlong()
+		pairDown()
+	},
+	"split": func() {
+		for _, v := range []vectors{avx2, avx512} {
+			halveDown(v)
+			halveAlong(v)
+		}
+	},
+}
+
 func main() {
-	build.ConstraintExpr("amd64")
-	for _, v := range []vectors{avx2, avx512} {
-		products(v)
-		copyRows(v, 1)
-		copyRows(v, 2)
-		copyStrips(v)
-		transpose(v)
-		halveDown(v)
-		halveAlong(v)
-		widen(v)
-		random(v)
-		peak(v)
-		start(v)
+	log.SetFlags(0)
+	name := flag.String("kernels", "cpu", "the package whose kernels are written: cpu, bf16 or split")
+	flag.Parse()
+	write := sets[*name]
+	if write == nil {
+		log.Fatalf("-kernels %s: want cpu, bf16 or split", *name)
 	}
-	products(avx512BF16)
-	pairAlong()
-	pairDown()
-	peak(avx512BF16)
-	vecProduct()
-	add()
+	build.ConstraintExpr("amd64")
+	write()
 	pass.Compile = pass.Concat(pass.Compile, pass.FunctionPass(encodePairs))
 	build.Generate()
 }

@@ -5,32 +5,6 @@ import "math"
 // pairLanes is the number of pairs in a register.
 const pairLanes = 16
 
-// layPairs lays two numbers in a word.
-func layPairs(to []float32, x strided[uint16], m, k int, rest uint16) matrix {
-	const half = size / 2
-	words, whole := (k+1)/2, k/2
-	y := matrix{to, words, 1}
-	switch {
-	case x.cs == 1 && whole > 0:
-		pairAlongAVX512(&to[0], words*size, &x.data[0], x.rs*half, m, (whole+pairLanes-1)/pairLanes, (whole-1)%pairLanes+1)
-	case x.rs == 1 && whole > 0:
-		y.rs, y.cs = 1, m
-		pairDownAVX512(&to[0], m*size, &x.data[0], x.cs*half, whole, (m+pairLanes-1)/pairLanes, (m-1)%pairLanes+1)
-	default:
-		for i := range m {
-			for l := range whole {
-				to[i*words+l] = pair(x.at(i, 2*l), x.at(i, 2*l+1))
-			}
-		}
-	}
-	if whole < words {
-		for i := range m {
-			to[i*y.rs+whole*y.cs] = pair(x.at(i, k-1), rest)
-		}
-	}
-	return y
-}
-
 // pair packs two numbers in a word.
 func pair(first, second uint16) float32 {
 	return math.Float32frombits(uint32(first)<<16 | uint32(second))
@@ -40,7 +14,7 @@ func pair(first, second uint16) float32 {
 // rounding.
 func pairsAsDefined() bool {
 	return asDefined(func(c *[pairLanes]float32, a float32, b *[pairLanes]float32) {
-		avx512BF16.some[0](&a, 0, size, size, &b[0], 0, 0, 0, &c[0], 0, 1, 1, pairLanes, 1)
+		dotAVX512BF16x1x1tail(&a, 0, size, size, &b[0], 0, 0, 0, &c[0], 0, 1, 1, pairLanes, 1)
 	})
 }
 
@@ -69,4 +43,10 @@ func asDefined(multiply func(c *[pairLanes]float32, a float32, b *[pairLanes]flo
 		}
 	}
 	return true
+}
+
+// pairProducts returns the products of pairs of BF16, as words. Only programs that multiply BF16
+// link them.
+func pairProducts() products {
+	return products{dot: avx512BF16.dot, dotPacked: avx512BF16.dotPacked, packedSize: avx512BF16.packedSize, pack: avx512BF16.pack}
 }

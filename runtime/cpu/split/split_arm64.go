@@ -1,4 +1,18 @@
-package cpu
+package split
+
+import "github.com/arithlang/mlc/runtime/cpu"
+
+const neonLanes = 4 // of a register
+
+var onNEON = halver{halveDownInNEON, halveAlongInNEON}
+
+// halverOf returns the halver of an instruction set.
+func halverOf(isa cpu.ISA) *halver {
+	if isa == cpu.NEON {
+		return &onNEON
+	}
+	return &plain
+}
 
 // halveDownInNEON is halveDownGo, with NEON for whole registers.
 func halveDownInNEON(low, high, again, src []float32) {

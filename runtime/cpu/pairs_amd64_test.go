@@ -51,30 +51,3 @@ func toOdd(x float64) float32 {
 	}
 	return float32(math.Float64frombits(bits >> cut << cut))
 }
-
-// TestPairsFlush wants products of pairs to flush exactly the subnormal factors and sums to 0,
-// as documented.
-func TestPairsFlush(t *testing.T) {
-	if !AVX512BF16.supported() {
-		t.Skipf("this processor does not have %s", AVX512BF16)
-	}
-	w := NewWorker(nil, AVX512BF16, Memory{})
-	tiny := math.Float32frombits(1 << 22) // 2^-127
-	for _, c := range []struct {
-		name          string
-		x, y, c, want float32
-	}{
-		{"a factor below", tiny, 0x1p10, 1, 1},
-		{"a factor below, of a normal product", tiny, 0x1p30, 0, 0},
-		{"a sum below", 0x1p-60, 0x1p-67, 0, 0},
-		{"a sum below before", 1, 0, tiny, 0},
-		{"a product below of a normal sum", 0x1p-74, 0x1p-74, 0x1p-125, 0x1p-125 + 0x1p-148},
-		{"the smallest sum", 0x1p-60, 0x1p-66, 0, 0x1p-126},
-	} {
-		got := []float32{c.c}
-		w.DotBF16(1, 1, 1, []uint16{RoundBF16(c.x)}, 1, 1, []uint16{RoundBF16(c.y)}, 1, 1, got, 1)
-		if got[0] != c.want {
-			t.Errorf("%s: %g, want %g", c.name, got[0], c.want)
-		}
-	}
-}
