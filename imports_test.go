@@ -29,6 +29,7 @@ const rooms = `
 	runtime/processor: runtime/comm runtime/cpu
 	runtime/task: runtime/config runtime/philox
 	runtime/{eval,train}: runtime/ckpt runtime/device runtime/elementary runtime/lock runtime/task runtime/track
+	runtime/thinking: runtime/eval
 	runtime/record: runtime/eval runtime/train
 	runtime/profile: runtime/ckpt runtime/cpu runtime/cuda
 	runtime/program: runtime/cpu runtime/cuda runtime/record
@@ -76,7 +77,7 @@ const rooms = `
 	export/protobuf:
 	{export,insight}: compiler export/protobuf runtime/eval
 	bench: compiler/check export runtime/train
-	plot: runtime/calibrate runtime/record
+	plot: runtime/calibrate runtime/record runtime/thinking
 	{mlflow,serve}: plot runtime/flag
 	board: export/protobuf plot
 	prove: bench codegen diff runtime sim specs

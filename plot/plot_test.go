@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/thinking"
 	"github.com/arithlang/mlc/runtime/track"
 )
 
@@ -151,11 +152,11 @@ func TestDamagedResult(t *testing.T) {
 
 // thought is the output of solve --thinking after two runs of a loop, the first of them
 // wrong.
-func thought(problem, answer, wrong string) *eval.Thinking {
-	t := &eval.Thinking{Problem: problem, Answer: answer, Expected: answer, Settled: 2, After: make([][]eval.Said, 2)}
+func thought(problem, answer, wrong string) *thinking.Thinking {
+	t := &thinking.Thinking{Problem: problem, Answer: answer, Expected: answer, Settled: 2, After: make([][]thinking.Said, 2)}
 	for i := range answer {
-		t.After[0] = append(t.After[0], eval.Said{Token: wrong[i : i+1], Right: wrong[i] == answer[i]})
-		t.After[1] = append(t.After[1], eval.Said{Token: answer[i : i+1], Right: true})
+		t.After[0] = append(t.After[0], thinking.Said{Token: wrong[i : i+1], Right: wrong[i] == answer[i]})
+		t.After[1] = append(t.After[1], thinking.Said{Token: answer[i : i+1], Right: true})
 	}
 	return t
 }

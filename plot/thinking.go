@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/thinking"
 )
 
 // The colours of right and wrong tokens: tints of blue and orange, which the colour-blind
@@ -25,7 +26,7 @@ var (
 const maxThinking = 64 << 20
 
 // LoadThinking reads a file that solve --thinking --json has printed.
-func LoadThinking(path string) (*eval.Thinking, error) {
+func LoadThinking(path string) (*thinking.Thinking, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -35,7 +36,7 @@ func LoadThinking(path string) (*eval.Thinking, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := new(eval.Thinking)
+	t := new(thinking.Thinking)
 	if json.Unmarshal(text, t) != nil || t.Expected == "" || len(t.After) == 0 || len(t.After[0]) == 0 {
 		return nil, fmt.Errorf("%s is neither a run directory nor what solve --thinking --json prints for one problem: %s", path, passRun)
 	}
@@ -47,7 +48,7 @@ const answerWidth = 36 * vg.Centimeter
 
 // Thinking draws the answer after each run of the loop, one line a run, with right tokens
 // on blue (McLeish et al., arXiv:2405.17399, figure 15).
-func Thinking(t *eval.Thinking) *Figure {
+func Thinking(t *thinking.Thinking) *Figure {
 	widest := vg.Points(6)
 	for _, s := range t.After[0] {
 		widest = max(widest, letters(labelSize).Width(s.Token))
@@ -91,7 +92,7 @@ func shortened(text string) string {
 
 // said draws the tokens.
 type said struct {
-	*eval.Thinking
+	*thinking.Thinking
 	tokens int
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/arithlang/mlc/plot/list"
 	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/damage"
-	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/thinking"
 )
 
 // Figures selects runs, and figures or tables of them.
@@ -45,7 +45,7 @@ func (c *Figures) Show(sh *shell.Shell) error {
 	var figures []*plot.Figure
 	for _, path := range c.Runs {
 		if info, err := os.Stat(path); err == nil && !info.IsDir() {
-			t, err := shell.Await(sh, func() (*eval.Thinking, error) { return plot.LoadThinking(path) })
+			t, err := shell.Await(sh, func() (*thinking.Thinking, error) { return plot.LoadThinking(path) })
 			if err != nil {
 				return err
 			}

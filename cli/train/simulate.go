@@ -22,6 +22,7 @@ import (
 	"github.com/arithlang/mlc/runtime/program"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/stages"
+	"github.com/arithlang/mlc/runtime/thinking"
 	"github.com/arithlang/mlc/runtime/world"
 	"github.com/arithlang/mlc/sim/simulated"
 )
@@ -87,7 +88,7 @@ func modelOf(p *compiler.Program) (program.Model, error) {
 		return program.Model{}, err
 	}
 	model := program.Model{Name: m.Name, Spec: codegen.SpecText(p), SpecHash: p.Spec.Hash, Version: shell.Version,
-		Task: m.Task, Kit: tasks.Kit(), Train: m.Train, Eval: m.Eval, Params: m.Params, Plan: m.Plan, GPU: m.GPU, Files: filesOf(p.Spec)}
+		Task: m.Task, Kit: tasks.Kit(), Train: m.Train, Eval: m.Eval, Think: thinking.Think, Params: m.Params, Plan: m.Plan, GPU: m.GPU, Files: filesOf(p.Spec)}
 	if p.Stage == "" {
 		model.Axes = p.Spec.Axes
 	}

@@ -33,6 +33,7 @@ const (
 	Several             = Runtime + "/several"
 	Stages              = Runtime + "/stages"
 	Task                = Runtime + "/task"
+	Thinking            = Runtime + "/thinking"
 	Sequence            = Task + "/sequence"
 	CPUTest     Package = "github.com/arithlang/mlc/codegen/cpu/cputest"
 )

@@ -105,7 +105,11 @@ func Model(t Trainer) *gocode.File {
 		fields["Kit"] = gocode.Task.Qual("Kit").Values(kit...)
 	}
 	fields["Train"] = gocode.Value(TrainConfig(t.Spec, t.Cost))
-	fields["Eval"] = gocode.Value(EvalConfig(t.Spec)) // even if empty
+	asked := EvalConfig(t.Spec)
+	fields["Eval"] = gocode.Value(asked) // even if empty
+	if asked.Loop > 0 {
+		fields["Think"] = gocode.Thinking.Qual("Think")
+	}
 	fields["Plan"], fields["CPU"], fields["GPU"] = jen.Id("plan"), jen.Id("kernels"), jen.Id("gpu")
 	if n := t.Spec.Train.Lanes; n > 0 {
 		fields["Lanes"] = gocode.Program.Qual("Lanes").Values(gocode.Field("N", n), gocode.Field("CPU", jen.Id("lanes")))

@@ -182,42 +182,6 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-func TestThink(t *testing.T) {
-	p, problems := newPupil(t, sequences["addition"], cellsOf)
-	m := p.model()
-	settled := map[int]int{}
-	for _, x := range problems {
-		thought, err := m.Think(context.Background(), x, 6)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, _ := p.task.Batch([]task.Problem{x})
-		last, first := "", p.task.Prompt(x)-1
-		allRight := true
-		for i, s := range thought.After[5] {
-			last += s.Token
-			want := first+i < b.T && s.Token == p.task.Symbol(b.Labels[first+i])
-			if s.Right != want {
-				t.Fatalf("%s: token %d is %s, right: %v", p.task.Written(x), i, s.Token, s.Right)
-			}
-			allRight = allRight && s.Right
-		}
-		replies, _ := (&Model{Machine: m.Machine, Plan: m.Plan, Task: m.Task, Runs: 6}).Decode(context.Background(), []task.Problem{x})
-		want := ""
-		for _, id := range replies[0] {
-			want += p.task.Symbol(id)
-		}
-		if last != want || allRight != p.task.Correct(x, replies[0]) || thought.Answer != p.task.Decode(x, replies[0]) ||
-			thought.Expected != x.Answer || thought.Right != (thought.Answer == x.Answer) {
-			t.Fatalf("%s: after all runs %q, decoded %q", p.task.Written(x), last, want)
-		}
-		settled[thought.Settled]++
-	}
-	if settled[1] == 0 || settled[2] == 0 || settled[3] == 0 || len(settled) > 3 {
-		t.Errorf("settled after: %v; the pupil calms down after %d", settled, p.calm)
-	}
-}
-
 // TestRoomForALetter checks how many tokens are decoded: the answer, and one token more if
 // hints are not judged. This follows the authors' code, which allows two tokens for each digit
 // and for the end.
@@ -269,9 +233,9 @@ func TestRunsByLength(t *testing.T) {
 		if !slices.Equal(together[i], want[0]) || verified[i] != right[0] {
 			t.Fatalf("%s: %v with others, %v alone with %d runs", p.task.Written(x), together[i], want[0], alone.Runs)
 		}
-		thought, err := m.Think(ctx, x, 0)
-		if err != nil || len(thought.After) != alone.Runs {
-			t.Fatalf("%s: %d runs are shown, want %d, %v", p.task.Written(x), len(thought.After), alone.Runs, err)
+		said, err := m.Reread(ctx, x, together[i])
+		if err != nil || len(said) != alone.Runs {
+			t.Fatalf("%s: %d runs are shown, want %d, %v", p.task.Written(x), len(said), alone.Runs, err)
 		}
 		alone.Runs = 2
 		if other, _ := alone.Decode(ctx, []task.Problem{x}); !slices.Equal(other[0], want[0]) {

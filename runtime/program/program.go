@@ -27,6 +27,7 @@ type Model struct {
 	Kit      task.Kit // the parts of package task that Task needs
 	Train    train.Config
 	Eval     eval.Config
+	Think    eval.Thinker   // nil: the model has no loop
 	Params   []device.Param // in arena order
 	Plan     device.Plan
 	CPU      []cpu.Kernel // the kernel table, indexed by Queue.Launch's kernel

@@ -146,7 +146,7 @@ func (c *Solve) solve(a world.App, t *eval.Test, text string) error {
 
 // think prints the model's answer after each run of its loop.
 func (c *Solve) think(a world.App, t *eval.Test, p task.Problem) error {
-	thought, err := world.Await(a, func() (*eval.Thinking, error) { return t.Think(a.Ctx, p, t.Runs) })
+	thought, err := world.Await(a, func() (eval.Thought, error) { return a.Model.Think(a.Ctx, &t.Model, p, t.Runs) })
 	if err != nil {
 		return fmt.Errorf("%q: %w", t.Task.Text(p), err)
 	}

@@ -1,4 +1,6 @@
-package eval
+// Package thinking follows the answer of a looped model through the runs of its loop. Only
+// programs of specs with a loop link it.
+package thinking
 
 import (
 	"context"
@@ -6,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/task"
 )
 
@@ -54,16 +56,15 @@ func (t *Thinking) Table(colours bool) string {
 
 // Think follows a problem through the given number of runs of the loop, or through as many as
 // its length determines. Settled is the number of runs until the answer is stable.
-func (m *Model) Think(ctx context.Context, p task.Problem, runs int) (*Thinking, error) {
+func Think(ctx context.Context, m *eval.Model, p task.Problem, runs int) (eval.Thought, error) {
 	all := *m
 	all.Runs = runs
-	runs = all.runs(p)
 	replies, err := all.Decode(ctx, []task.Problem{p})
 	if err != nil {
 		return nil, err
 	}
 	reply := replies[0]
-	said, err := m.reread(ctx, p, reply, runs)
+	said, err := all.Reread(ctx, p, reply)
 	if err != nil {
 		return nil, err
 	}
@@ -85,53 +86,4 @@ func (m *Model) Think(ctx context.Context, p task.Problem, runs int) (*Thinking,
 		}
 	}
 	return t, nil
-}
-
-// reread returns the model's predictions at each token of its reply after 1, 2, … runs.
-func (m *Model) reread(ctx context.Context, p task.Problem, reply []int32, runs int) ([][]int32, error) {
-	said := make([][]int32, runs)
-	err := m.each(ctx, []task.Problem{p}, &m.Plan.Forward, maxTokens, func(w device.Worker, _ launch, b task.Batch) {
-		first := max(m.Task.Prompt(p)-1, 0)
-		b.Target = append(slices.Clone(b.Target[:first+1]), reply[:len(reply)-1]...)
-		b.T = len(b.Target)
-		for r := range said {
-			now := b
-			now.Target = slices.Clone(b.Target)
-			said[r] = m.predict(w, now, r+1, nil)[first:]
-		}
-	})
-	return said, err
-}
-
-// Settle answers each problem with more and more runs of the loop, up to most, until two
-// consecutive answers are equal. It needs no right answer to stop. It returns the runs that
-// each problem took.
-func (m *Model) Settle(ctx context.Context, problems []task.Problem, most int) (replies [][]int32, runs []int, err error) {
-	replies, runs = make([][]int32, len(problems)), make([]int, len(problems))
-	open := make([]int, len(problems))
-	for i := range open {
-		open[i] = i
-	}
-	for n := 1; n <= most && len(open) > 0; n++ {
-		some := make([]task.Problem, len(open))
-		for k, i := range open {
-			some[k] = problems[i]
-		}
-		with := *m
-		with.Runs = n
-		now, err := with.Decode(ctx, some)
-		if err != nil {
-			return nil, nil, fmt.Errorf("%d runs: %w", n, err)
-		}
-		var still []int
-		for k, i := range open {
-			runs[i] = n
-			if n == 1 || !slices.Equal(now[k], replies[i]) {
-				still = append(still, i)
-			}
-			replies[i] = now[k]
-		}
-		open = still
-	}
-	return replies, runs, nil
 }
