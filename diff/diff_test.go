@@ -12,6 +12,7 @@ import (
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/remote"
+	"github.com/arithlang/mlc/compiler/lower"
 	"github.com/arithlang/mlc/internal/full"
 )
 
@@ -21,18 +22,19 @@ func cases(t *testing.T, spec string, set ...string) []*Case {
 	if err != nil || found.HasErrors() {
 		t.Fatal(spec, err, found)
 	}
-	var all []*Case
-	for _, training := range p.Trainings() {
-		cs, err := Cases(training.Lowered)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(cs) != len(training.Lowered.Kernels) {
-			t.Fatalf("%d cases for %d kernels", len(cs), len(training.Lowered.Kernels))
-		}
-		all = append(all, cs...)
+	return casesOf(t, p.Lowered)
+}
+
+func casesOf(t *testing.T, p *lower.Program) []*Case {
+	t.Helper()
+	cs, err := Cases(p)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return all
+	if len(cs) != len(p.Kernels) {
+		t.Fatalf("%d cases for %d kernels", len(cs), len(p.Kernels))
+	}
+	return cs
 }
 
 // TestInterpretersAgree wants every kernel within the tolerance of its function, and the
@@ -71,8 +73,12 @@ func TestShipped(t *testing.T) {
 		}
 		return n
 	}
-	for _, spec := range ptxtest.Representatives {
-		for _, c := range cases(t, spec) {
+	specs, err := ptxtest.Shipped("../specs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, spec := range specs {
+		for _, c := range casesOf(t, spec.Lowered) {
 			form := numbers.ReplaceAllString(c.Kernel.Kind+c.fn.String(), "#")
 			if old := smallest[form]; old == nil || elements(c) < elements(old) {
 				smallest[form] = c

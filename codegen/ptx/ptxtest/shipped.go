@@ -13,14 +13,16 @@ import (
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/compiler/lower"
 	"github.com/arithlang/mlc/internal/full"
 )
 
 // A Spec is one that the compiler has a lowering for.
 type Spec struct {
 	Path    string
-	Kernels []*kernel.Kernel
-	Options ptx.Options // that its programs have
+	Lowered *lower.Program
+	Kernels []*kernel.Kernel // of the program, or some of these
+	Options ptx.Options      // that its programs have
 }
 
 // Representatives are specs that together have each combination of kind, schedule, closed cells,
@@ -55,7 +57,7 @@ func shipped(dir string, all bool) ([]Spec, error) {
 			return nil
 		}
 		for _, t := range p.Trainings() {
-			specs = append(specs, Spec{path, t.Lowered.Kernels, codegen.ModuleOptions(t.Lowered)})
+			specs = append(specs, Spec{path, t.Lowered, t.Lowered.Kernels, codegen.ModuleOptions(t.Lowered)})
 		}
 		return nil
 	})
@@ -76,7 +78,7 @@ func Distinct(specs []Spec) []Spec {
 			}
 		}
 		if len(ks) > 0 {
-			out = append(out, Spec{s.Path, ks, s.Options})
+			out = append(out, Spec{s.Path, s.Lowered, ks, s.Options})
 		}
 	}
 	return out
