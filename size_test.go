@@ -34,7 +34,7 @@ const budget = `
 	cli/train 2700
 	codegen 1900 # how large launches of a spec are, with those that go together
 	codegen/cpu 10700
-	codegen/flat 2300
+	codegen/flat 2062
 	codegen/host 900
 	codegen/ptx 8750 # gemm.go, from compiler/kernel; sizes from memory, tiles for all replicas, scatter.go, statistics of attention
 	compiler 1300

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/codegen/cpu"
+	"github.com/arithlang/mlc/codegen/host"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/kernel"
@@ -107,7 +108,9 @@ func TestKernelsAgreeWithInterpreter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := os.ReadFile("cpu/testdata/program_test.go.txt")
+	test := host.Test(false)
+	test.Package = "main"
+	program, err := test.Format()
 	if err != nil {
 		t.Fatal(err)
 	}

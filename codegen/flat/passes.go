@@ -8,6 +8,7 @@ package flat
 import (
 	"slices"
 
+	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
@@ -42,7 +43,10 @@ func Lanes(n int) []Pass {
 // factors that a cell reads fit into the caches of a core.
 func onProcessor(own ...Pass) []Pass {
 	run := func(k *kernel.Kernel) *kernel.Kernel {
-		if k.Family() == "scatter" { // each cell of the table reads all rows of the gradient
+		switch k.Family() {
+		case "attention":
+			return k.Cells(fewQueries)
+		case "scatter": // each cell of the table reads all rows of the gradient
 			return k.Cut(64)
 		}
 		return k.Cut(256)
@@ -79,16 +83,37 @@ func GPUProduct() []Pass {
 	return bounded(append([]Pass{whole}, schedule()...))
 }
 
+// fewQueries is how many queries a cell takes whose scores lie in memory.
+const fewQueries = 32
+
 // GPUAttention returns the passes of the GPU schedule for attention, whose blocks take up to
 // rows queries.
 func GPUAttention(rows int64) []Pass {
-	run := func(k *kernel.Kernel) *kernel.Kernel { return regroup(k, rows) }
-	return bounded(append([]Pass{blocks(rows)}, schedule(Pass{Name: "regroup", Why: "the more queries a block takes, the fewer blocks read the same keys; lines of a bias, if they are not read in place, are made for so many", After: []string{"inplace"}, run: run})...))
+	run := func(k *kernel.Kernel) *kernel.Kernel {
+		for _, t := range k.Tiles() {
+			if uses(k.Body, t.Name) && slices.ContainsFunc(t.Shape, func(e *expr.Expr) bool { return e.Op != expr.Const && e.Op != expr.Var }) {
+				return k.Cells(fewQueries)
+			}
+		}
+		return k.Cells(rows)
+	}
+	return bounded(schedule(Pass{Name: "queries", Why: "the more queries a block takes, the fewer blocks read the same keys; lines of a bias, if they are not read in place, are made for so many", After: []string{"inplace"}, run: run}))
+}
+
+// uses reports whether statements or their bodies use a name.
+func uses(body []kernel.Stmt, name string) bool {
+	return slices.ContainsFunc(body, func(s kernel.Stmt) bool { return kernel.Uses(s, name) })
 }
 
 // blocks returns the pass that cuts a kernel into cells of at most rows rows.
 func blocks(rows int64) Pass {
-	return Pass{Name: "blocks", Why: "the fewer rows a block takes, the more of a GPU is busy", run: func(k *kernel.Kernel) *kernel.Kernel { return k.Cut(rows) }}
+	run := func(k *kernel.Kernel) *kernel.Kernel {
+		if k.Family() == "attention" {
+			return k.Cells(fewQueries)
+		}
+		return k.Cut(rows)
+	}
+	return Pass{Name: "blocks", Why: "the fewer rows a block takes, the more of a GPU is busy", run: run}
 }
 
 // bounded appends the pass that bounds products for the choice of tilings.

@@ -87,7 +87,7 @@ func (p *printer) attentions(k *kernel.Kernel) (cells, error) {
 			p.vars[l.Name] = p.value(l.Value)
 		}
 		a.height, a.size = p.value(m.scores.Axes[0].Size), p.value(m.scores.Axes[1].Size)
-		a.open = a.openTo(k, first)
+		a.open = a.openTo(m.lets, k.Grid[len(k.Grid)-1].Var, first)
 		f.If(f.Do("setp.lt.s32", zero, a.height), a.cell)
 	}}, nil
 }
@@ -119,23 +119,24 @@ func (a *attend) inHalves(do func()) {
 	a.from = from
 }
 
-// openTo returns how many keys a warp's queries, from row from on, may see.
-func (a *attend) openTo(k *kernel.Kernel, from asm.Value) asm.Value {
-	if c, ok := flat.AttentionCells(k); ok {
-		return a.openFrom(a.lets, c.First, c.Height, from)
-	}
-	return a.choose(a.f.Do("setp.lt.s32", from, a.height), a.size, asm.Int(0))
-}
-
-// openFrom does the same, given the lets that say which queries there are. It counts the keys
-// as if the queries formed a cell: cells of any size start at the same key.
-func (a *attend) openFrom(lets []*kernel.Let, first, height *kernel.Let, from asm.Value) asm.Value {
+// openTo returns how many keys a warp's queries, from row from on, may see. It evaluates the
+// lets as if these queries were a block; block is the variable that counts blocks. Where the
+// first key depends on the block, it returns the number of the block's keys.
+func (a *attend) openTo(lets []*kernel.Let, block string, from asm.Value) asm.Value {
 	f, vars := a.f, maps.Clone(a.vars)
+	i := slices.IndexFunc(lets, func(l *kernel.Let) bool { return expr.Depends(l.Value, block) })
+	if i < 0 || i+1 == len(lets) || expr.Depends(expr.Subst(a.keys().Off, a.meanings), block) {
+		return a.choose(f.Do("setp.lt.s32", from, a.height), a.size, asm.Int(0))
+	}
+	first, height := lets[i].Name, lets[i+1].Name
 	left := f.Do("sub.s32", a.height, from)
-	a.vars[first.Name] = f.Do("add.s32", a.vars[first.Name], from)
-	a.vars[height.Name] = f.Do("min.s32", left, asm.Int(fragmentRows))
-	for _, l := range lets[slices.Index(lets, height)+1:] {
-		a.vars[l.Name] = a.value(l.Value)
+	a.vars[first] = f.Do("add.s32", a.vars[first], from)
+	a.vars[height] = f.Do("min.s32", left, asm.Int(fragmentRows))
+	depend := map[string]bool{first: true, height: true}
+	for _, l := range lets[i+2:] {
+		if expr.DependsOnAny(l.Value, depend) {
+			a.vars[l.Name], depend[l.Name] = a.value(l.Value), true
+		}
 	}
 	n := a.value(a.scores.Axes[1].Size)
 	a.vars = vars

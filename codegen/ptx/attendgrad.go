@@ -132,10 +132,7 @@ func (g *attendGrad) enterBlock(number asm.Value) {
 
 // openOf returns how many keys 16 queries of a block, from row from on, may see.
 func (g *attendGrad) openOf(from asm.Value) asm.Value {
-	if first, height, ok := g.m.queriesOf(); ok {
-		return g.openFrom(g.m.inner, first, height, from)
-	}
-	return g.choose(g.f.Do("setp.lt.s32", from, g.height), g.size, asm.Int(0))
+	return g.openTo(g.m.inner, g.m.block.Var, from)
 }
 
 // cell computes all gradients of a head of an example.

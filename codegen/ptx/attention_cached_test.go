@@ -21,10 +21,9 @@ const cached = `kernel cached attention
   in     v        bf16[B * C * 32]
   out    y        bf16[R * 32]
   scalar B, T, R, C, P
-  grid   b < B, h < 2, m < (T + 31) / 32
+  grid   b < B, h < 2
+  span   first, height of T
 
-  let    first = m * 32
-  let    height = min(T - first, 32)
   tile   qs bf16[height, 16]
   tile   distances f32[height, 9]
   tile   o f32[height, 16]
@@ -61,9 +60,14 @@ end
 var packed = strings.NewReplacer(
 	"kernel cached", "kernel packed", "B * C", "R", "R, C, P", "R, P", "j < C", "j < T", "b * T", "start", "b * C", "start",
 	"  out    y", "  in     example_length i32[B]\n  in     example_start i32[B]\n  out    y",
-	"  let    first = m * 32", "  let    rows = min(example_length[b], T)\n  let    start = example_start[b]\n  let    first = min(m * 32, rows)",
-	"min(T - first, 32)", "min(rows - first, 32)",
-	"max(min(C, max(P + first + 1, P + first + height)), 0)", "where(0 < height, max(min(rows, max(P + first + 1, P + first + height)), 0), 0)",
+	"  span   first, height of T", "  span   first, height of T",
+	"  tile   qs bf16[height, 16]", `  let    rows = min(example_length[b], T)
+  let    start = example_start[b]
+  let    own_first = where(first < rows, first, 0)
+  let    own_height = min(height, where(first < rows, rows - first, 0))
+  tile   qs bf16[own_height, 16]`,
+	"max(min(C, max(P + first + 1, P + first + height)), 0)", "where(0 < own_height, max(min(rows, max(P + own_first + 1, P + own_first + own_height)), 0), 0)",
+	"first", "own_first", "height", "own_height",
 ).Replace(cached)
 
 // TestAttentionRelative wants tensor cores for attention with relative scores, with a cache and

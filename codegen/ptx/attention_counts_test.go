@@ -19,10 +19,9 @@ const causal = `kernel causal attention
   in     v     bf16[B * T * WIDTH]
   out    y     bf16[B * T * WIDTH]
   scalar B, T
-  grid   b < B, h < 2, m < (T + 31) / 32
+  grid   b < B, h < 2
+  span   first, height of T
 
-  let    first = m * 32
-  let    height = min(T - first, 32)
   tile   qs bf16[height, HEAD]
   tile   o f32[height, HEAD]
   let    count = max(min(T, max(first + 1, first + height)), 0)

@@ -57,7 +57,7 @@ func TestAttentionRelativeGrad(t *testing.T) {
 	}{
 		{"near", 16, 2, "", "", ""},
 		{"far", 32, 20, "", "", ""},
-		{"to_both_sides", 16, 3, "where(e <= P + first + a1, (", "where(e < count, (", ""},
+		{"to_both_sides", 16, 3, "where(e <= P + first + a1, (", "where(e <= P + first + a1 && P + first + a1 < e + 7, (", ""},
 		{"apart", 16, 2, "set    apart[near + e]", "set    apart[near + 2*e]", "a row sets places apart"},
 		{"of_others", 16, 2, "ds[r, near + e - lead]", "ds[r, near + 2*e - lead]", "a row writes other than a tile of its own"},
 		{"if_written", 16, 2, "set    apart[near + e] = ds[r, near + e - lead] for e < max(far - near, 0)", "set    drelative[((b * T + (first + r)) * 2 + h) * 5 + e] = 0.0 for e < 5", "rows have loops or conditions"},

@@ -25,10 +25,9 @@ const attending = `kernel attending attention
   out    largest_ f32[B * T * 2]
   out    norm_ f32[B * T * 2]
   scalar B, T, S, P, example
-  grid   b < B, h < 2, m < (T + 31) / 32
+  grid   b < B, h < 2
+  span   first, height of T
 
-  let    first = m * 32
-  let    height = min(T - first, 32)
   tile   qs bf16[height, HEAD]
   tile   o f32[height, HEAD]
   let    count = max(min(S, max(P + first + 3, P + first + height + 2)), 0)

@@ -15,7 +15,6 @@ import (
 // query; summed over the blocks, they give gradients by key.
 type attentionGrad struct {
 	attention // the first array's; rounds, values and out are not used
-	kernel    *kernel.Kernel
 	block     *kernel.For   // of queries
 	inner     []*kernel.Let // of a block
 	examples  *kernel.For   // the loop around the blocks; nil without sums over examples
@@ -48,7 +47,7 @@ func attentionGradOf(k *kernel.Kernel) (g *attentionGrad, why string) {
 	if k.Kind != "attention_grad" {
 		return nil, "it is no gradient of attention"
 	}
-	g = &attentionGrad{kernel: k, rounded: map[string]*expr.Expr{}}
+	g = &attentionGrad{rounded: map[string]*expr.Expr{}}
 	body, why := g.overExamples(k.Body)
 	if why != "" {
 		return nil, why
@@ -352,6 +351,9 @@ func (g *attentionGrad) unfit(aligned map[string]bool) string {
 			return "a product by key is not with queries"
 		}
 	}
+	if g.scores.MostRows != blockOfRows {
+		return fmt.Sprintf("a block has up to %d queries, not %d", g.scores.MostRows, blockOfRows)
+	}
 	if _, ok := g.mostBlocks(); !ok {
 		return "the number of its queries has no bound over the launch's scalars"
 	}
@@ -359,23 +361,6 @@ func (g *attentionGrad) unfit(aligned map[string]bool) string {
 		return "blocks of queries have different first keys"
 	}
 	return ""
-}
-
-// queriesOf returns the lets that say which queries a block has. They are ok if no other
-// statement uses the block's number, and a smaller block changes no element.
-func (g *attentionGrad) queriesOf() (first, height *kernel.Let, ok bool) {
-	number := g.block.Var
-	if len(g.inner) < 2 || !expr.Depends(g.inner[0].Value, number) || !flat.OwnRows(g.kernel, g.block.Body, g.inner[0], g.inner[1]) ||
-		slices.ContainsFunc(g.block.Body, func(s kernel.Stmt) bool { return s != g.inner[0] && kernel.Uses(s, number) }) {
-		return nil, nil, false
-	}
-	first, height = g.inner[0], g.inner[1]
-	begin, rows, least := first.Value, height.Value, expr.Int(blockOfRows)
-	if begin.Op == expr.Min {
-		begin = begin.Args[0]
-	}
-	step, _, affine := expr.Affine(begin, number)
-	return first, height, affine && expr.Equal(step, least) && rows.Op == expr.Min && expr.Equal(rows.Args[1], least) && expr.Depends(rows.Args[0], first.Name)
 }
 
 // mostBlocks returns the most blocks of queries in a cell, over the launch's scalars, if known.

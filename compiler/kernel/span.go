@@ -14,18 +14,23 @@ type Span struct {
 	Rows          *expr.Expr // over scalars
 }
 
-// spanCell is the grid axis that Cut adds.
+// spanCell is the grid axis that Cells adds.
 const spanCell = "m"
 
 // Cut returns the kernel with cells of this many rows; the last one may have fewer. A span with a
-// constant number of rows, at most this many, becomes one cell. A kernel without a span stays as
-// it is.
+// constant number of rows, at most this many, becomes one cell.
 func (k *Kernel) Cut(rows int64) *Kernel {
+	if k.Span != nil && k.Span.Rows.IsConst() && k.Span.Rows.I <= rows {
+		return k.Whole()
+	}
+	return k.Cells(rows)
+}
+
+// Cells is Cut, but a single cell also gets a grid axis and names its rows. A kernel without a
+// span stays as it is.
+func (k *Kernel) Cells(rows int64) *Kernel {
 	if k.Span == nil {
 		return k
-	}
-	if n := k.Span.Rows; n.IsConst() && n.I <= rows {
-		return k.Whole()
 	}
 	s, out := k.Span, *k
 	size, first := expr.Int(rows), expr.NewVar(s.First, expr.I32)

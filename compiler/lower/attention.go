@@ -218,8 +218,7 @@ func lowerAttention(e *emitter, v *ir.Value) {
 		a.narrow(w).forward()
 		return
 	}
-	d := a.dense()
-	d.forward(a.grid("m", ceilDiv(a.rows, blockRows)))
+	a.dense().forward()
 }
 
 // lowerAttentionWeights stores the probabilities or the scores of all cells, in blocks of
@@ -229,7 +228,7 @@ func lowerAttentionWeights(e *emitter, v *ir.Value) {
 	a.window = ir.Window{}
 	a.cells(true)
 	d := a.dense()
-	d.block(a.grid("m", ceilDiv(a.rows, blockRows)))
+	d.enterCell()
 	d.scores()
 	if a.v.Attr.Result == "weights" {
 		d.loop("r", d.height, func(r *expr.Expr) {

@@ -10,8 +10,8 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// blockRows is the number of queries in a block of a dense attention. It does not change
-// results.
+// blockRows is the number of queries in a block where targets do not choose it: in a gradient,
+// and in a window with a lower bound, whose sums begin at the first key that the block sees.
 const blockRows = 32
 
 // A dense attention processes the queries in blocks. Scores and sums over keys are matrix
@@ -26,16 +26,33 @@ type dense struct {
 
 func (a *attention) dense() *dense { return &dense{attention: a} }
 
-// block names the queries and keys of block m.
-func (d *dense) block(m *expr.Expr) {
-	size := expr.Int(blockRows)
-	first := mul(m, size)
-	if d.shorter() {
-		first = lesser(first, d.own.rows) // a shorter example has blocks without queries
+// enterCell names the queries and keys of a cell.
+func (d *dense) enterCell() {
+	if len(d.window.Lows) > 0 {
+		d.block(d.grid("m", ceilDiv(d.rows, blockRows)), d.rows)
+	} else {
+		d.first, d.height = d.span(d.rows)
 	}
-	d.first = d.let("first", first)
-	d.height = d.let("height", lesser(size, sub(d.own.rows, d.first)))
-	first = queryOf(d.first)
+	empty := !expr.Equal(d.own.rows, d.rows) // cells behind the end of a shorter example
+	if empty {
+		inside := lt(d.first, d.own.rows)
+		left := where(inside, sub(d.own.rows, d.first), expr.Int(0))
+		d.first = d.let("own_first", where(inside, d.first, expr.Int(0)))
+		d.height = d.let("own_height", lesser(d.height, left))
+	}
+	d.keysOfBlock(empty)
+}
+
+// block names the queries of block m, of so many rows in all.
+func (d *dense) block(m, rows *expr.Expr) {
+	size := expr.Int(blockRows)
+	d.first = d.let("first", mul(m, size))
+	d.height = d.let("height", lesser(size, sub(rows, d.first)))
+}
+
+// keysOfBlock names the keys of a block, which may be empty.
+func (d *dense) keysOfBlock(empty bool) {
+	first := queryOf(d.first)
 	last := sub(add(first, d.height), expr.Int(1))
 	lo, hi := d.openKeys(d.window, d.keyed.rows, first, last)
 	if len(d.window.Lows) > 0 {
@@ -44,15 +61,12 @@ func (d *dense) block(m *expr.Expr) {
 	}
 	d.lo = d.let("lo", expr.Simplify(lo))
 	count := greater(sub(hi, d.lo), expr.Int(0))
-	if d.shorter() {
+	if empty {
 		count = where(lt(expr.Int(0), d.height), count, expr.Int(0))
 	}
 	d.count = d.let("count", count)
 	d.queries, d.open = d.place("queries", d.own, d.first), d.place("open", d.keyed, d.lo)
 }
-
-// shorter reports whether an example may have fewer rows than a launch's longest.
-func (d *dense) shorter() bool { return !expr.Equal(d.own.rows, d.rows) }
 
 // cell returns the query and the key of a cell of the block.
 func (d *dense) cell(r, e *expr.Expr) (i, j *expr.Expr) {
@@ -96,7 +110,7 @@ func (d *dense) line(x *expr.Expr, slope int64) *expr.Expr {
 	if slope < 0 {
 		lowest = add(lowest, sub(d.height, expr.Int(1)))
 	}
-	t := d.tile("line", expr.F32, add(d.count, expr.Int(bent*(blockRows-1))))
+	t := d.tile("line", expr.F32, add(d.count, mul(expr.Int(bent), d.height)))
 	start := d.let(t+"_start", number(lowest, d.lo))
 	// A block without keys has no lines: their numbers could lie outside the parameter.
 	others := mul(lesser(d.count, expr.Int(1)), mul(expr.Int(bent), sub(d.height, expr.Int(1))))
@@ -183,9 +197,9 @@ func (d *dense) factor(name, tile string) string {
 	return r
 }
 
-// forward computes the results of block m.
-func (d *dense) forward(m *expr.Expr) {
-	d.block(m)
+// forward computes the results of a cell.
+func (d *dense) forward() {
+	d.enterCell()
 	d.scores()
 	d.loop("r", d.height, func(r *expr.Expr) {
 		largest, norm := d.softmax(r)
@@ -206,7 +220,8 @@ func (d *dense) forward(m *expr.Expr) {
 func (d *dense) backward(g *attentionGrad) {
 	g.begin()
 	d.loop("m", ceilDiv(d.own.rows, blockRows), func(m *expr.Expr) {
-		d.block(m)
+		d.block(m, d.own.rows)
+		d.keysOfBlock(false)
 		score := d.products()
 		do, y := d.matrix("dos", g.dout, d.queries, d.height), ""
 		if g.y != "" {
