@@ -79,6 +79,7 @@ var variants = []struct {
 	{"tiny", []string{"train.precision=bf16"}},
 	{"bias/addition_rope", []string{"train.precision=bf16", "model.width=16"}},
 	{"bias/addition_rpe", []string{"train.precision=bf16", "model.width=16"}},
+	{"small/looped", []string{"model.heads=4", "model.ffn=geglu(hidden = 24)"}}, // heads lie further apart than buffers
 	{"small/looped", []string{"train.precision=bf16", "model.width=32", "model.ffn=geglu(hidden = 24)"}},
 	{"tiny", []string{"model.heads=4", "model.decoder.self.key_heads=2", "model.decoder.cross.key_heads=1"}},
 	{"bias/addition_rope", []string{"train.precision=bf16", "model.width=16", "model.heads=2", "model.decoder.self.key_heads=1"}},
