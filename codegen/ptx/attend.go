@@ -1,7 +1,6 @@
 package ptx
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -26,18 +25,6 @@ const (
 
 	attentionBeside = 2 // blocks: one computes while the other waits; 3 have too few registers
 )
-
-func attentionThreads(k *kernel.Kernel, _ kernel.Geometry) (n int, whole bool) {
-	a, _ := attentionOf(k)
-	return a.warps() * warpThreads, true
-}
-
-func attentionPieces(k *kernel.Kernel, _ kernel.Geometry) string {
-	a, _ := attentionOf(k)
-	return fmt.Sprintf("a cell, %d warps of %d rows, %d keys at once", a.warps(), fragmentRows, keysAtOnce)
-}
-
-func (a *attention) warps() int { return a.scores.MostRows / fragmentRows }
 
 // An attend prints an attention. Lane 4g + t of a warp has four keys from 16 m + 4t on, of rows g
 // and g + 8. Rows of keys and values are permuted within 16, so that these keys are the lane's
@@ -65,8 +52,7 @@ type attend struct {
 }
 
 // attentions returns the cells of a kernel's grid.
-func (p *printer) attentions(k *kernel.Kernel) (cells, error) {
-	m, _ := attentionOf(k)
+func (p *printer) attentions(k *kernel.Kernel, m *attention) cells {
 	f := p.f
 	f.Beside = attentionBeside
 	first := f.Do("mul.lo.s32", p.warp, asm.Int(fragmentRows))
@@ -89,7 +75,7 @@ func (p *printer) attentions(k *kernel.Kernel) (cells, error) {
 		a.height, a.size = p.value(m.scores.Axes[0].Size), p.value(m.scores.Axes[1].Size)
 		a.open = a.openTo(m.lets, k.Grid[len(k.Grid)-1].Var, first)
 		f.If(f.Do("setp.lt.s32", zero, a.height), a.cell)
-	}}, nil
+	}}
 }
 
 // newAttend returns an attend for a warp whose rows begin at first within the cell.

@@ -1,7 +1,6 @@
 package ptx
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -19,18 +18,8 @@ const (
 	statsName = "stats." // a tile for numbers of queries; no kernel's tile has this name
 )
 
-func attentionGradThreads(*kernel.Kernel, kernel.Geometry) (n int, whole bool) {
-	return gradWarps * warpThreads, true
-}
-
-func attentionGradPieces(k *kernel.Kernel, _ kernel.Geometry) string {
-	m, _ := attentionGradOf(k)
-	blocks, keys := m.room()
-	return fmt.Sprintf("a cell, %d warps of %d rows of queries, then %d of keys, %d at once", 2*blocks, fragmentRows, gradWarps, keys)
-}
-
-// room returns how many blocks of queries, and how many keys, are in shared memory. With the
-// widest heads half of the warps have no queries.
+// room returns how many blocks of queries, and how many keys, are in shared memory. With the widest
+// heads half of the warps have no queries.
 func (g *attentionGrad) room() (blocks, keys int) {
 	row := 2 * narrowBytes * int(g.scores.Axes[2].Size.I) // of two factors
 	for _, r := range [][2]int{{2, keysAtOnce}, {2, keysAtOnce / 2}, {1, keysAtOnce / 2}} {
@@ -58,8 +47,7 @@ type attendGrad struct {
 }
 
 // attentionGrads returns the cells of a kernel's grid.
-func (p *printer) attentionGrads(k *kernel.Kernel) (cells, error) {
-	m, _ := attentionGradOf(k)
+func (p *printer) attentionGrads(k *kernel.Kernel, m *attentionGrad) cells {
 	f := p.f
 	f.Beside = attentionBeside
 	within := f.Do("mul.lo.s32", f.Do("and.b32", p.warp, asm.Int(1)), asm.Int(fragmentRows))
@@ -93,7 +81,7 @@ func (p *printer) attentionGrads(k *kernel.Kernel) (cells, error) {
 			}
 			g.cell()
 		})
-	}}, nil
+	}}
 }
 
 // overExamples calls do for each example, or once without a loop over examples.

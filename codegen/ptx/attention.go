@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -22,13 +23,18 @@ type attention struct {
 	lets   []*kernel.Let
 }
 
-// notAttention says why a kernel is no attention for tensor cores.
-func notAttention(k *kernel.Kernel, aligned map[string]bool) string {
+// planAttention plans an attention for tensor cores.
+func planAttention(k *kernel.Kernel, l launches) (p plan, why string) {
 	a, why := attentionOf(k)
 	if why == "" {
-		why = a.unfit(aligned)
+		why = a.unfit(l.aligned)
 	}
-	return why
+	if why != "" {
+		return p, why
+	}
+	warps := a.scores.MostRows / fragmentRows
+	pieces := fmt.Sprintf("a cell, %d warps of %d rows, %d keys at once", warps, fragmentRows, keysAtOnce)
+	return plan{warps * warpThreads, true, pieces, func(p *printer) (cells, error) { return p.attentions(k, a), nil }}, ""
 }
 
 func attentionOf(k *kernel.Kernel) (a *attention, why string) {

@@ -14,7 +14,7 @@ import (
 // values. Then it runs the statements that follow by row. The arrays, rounded, give gradients by
 // query; summed over the blocks, they give gradients by key.
 type attentionGrad struct {
-	attention // the first array's; rounds, values and out are not used
+	attention               // the first array's; rounds, values and out are not used
 	block     *kernel.For   // of queries
 	inner     []*kernel.Let // of a block
 	examples  *kernel.For   // the loop around the blocks; nil without sums over examples
@@ -34,13 +34,18 @@ type gradient struct {
 	out []*kernel.Set
 }
 
-// notAttentionGrad says why a kernel is no gradient of attention for tensor cores.
-func notAttentionGrad(k *kernel.Kernel, aligned map[string]bool) string {
+// planAttentionGrad plans a gradient of attention for tensor cores.
+func planAttentionGrad(k *kernel.Kernel, l launches) (p plan, why string) {
 	g, why := attentionGradOf(k)
 	if why == "" {
-		why = g.unfit(aligned)
+		why = g.unfit(l.aligned)
 	}
-	return why
+	if why != "" {
+		return p, why
+	}
+	blocks, keys := g.room()
+	pieces := fmt.Sprintf("a cell, %d warps of %d rows of queries, then %d of keys, %d at once", 2*blocks, fragmentRows, gradWarps, keys)
+	return plan{gradWarps * warpThreads, true, pieces, func(p *printer) (cells, error) { return p.attentionGrads(k, g), nil }}, ""
 }
 
 func attentionGradOf(k *kernel.Kernel) (g *attentionGrad, why string) {

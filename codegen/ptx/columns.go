@@ -38,10 +38,15 @@ const (
 	columnThreads = 512         // threads of a multiprocessor: 128 registers are enough for two norms of 8 rows
 )
 
-// notColumns says why a kernel is not one of columns.
-func notColumns(k *kernel.Kernel, _ map[string]bool) string {
-	_, why := columnsOf(k)
-	return why
+// planColumns plans sums of columns.
+func planColumns(k *kernel.Kernel, _ launches) (plan, string) {
+	c, why := columnsOf(k)
+	if why != "" {
+		return plan{}, why
+	}
+	threads := c.turn() / columnRows * warpThreads
+	pieces := fmt.Sprintf("%d columns, %d threads, %d rows a turn", columnsWide, threads, c.turn())
+	return plan{threads, true, pieces, func(p *printer) (cells, error) { return p.columns(c), nil }}, ""
 }
 
 func columnsOf(k *kernel.Kernel) (c columns, why string) {
@@ -201,25 +206,12 @@ func isReduce(s kernel.Stmt) bool {
 	return is
 }
 
-func (c *columns) threads() int { return c.turn() / columnRows * warpThreads }
-
-func columnsBlock(k *kernel.Kernel, _ kernel.Geometry) (n int, whole bool) {
-	c, _ := columnsOf(k)
-	return c.threads(), true
-}
-
-func columnsPieces(k *kernel.Kernel, _ kernel.Geometry) string {
-	c, _ := columnsOf(k)
-	return fmt.Sprintf("%d columns, %d threads, %d rows a turn", columnsWide, c.threads(), c.turn())
-}
-
 // columns are columnsWide columns each.
-func (p *printer) columns(k *kernel.Kernel) (cells, error) {
-	c, _ := columnsOf(k)
+func (p *printer) columns(c columns) cells {
 	f, turn := p.f, c.turn()
 	bytes := kernel.Bytes(expr.F32) * columnsWide * turn * 2 * len(c.sums)
 	p.entry.Static += bytes
-	p.f.Beside = columnThreads / c.threads()
+	p.f.Beside = columnThreads / p.group.threads
 	stage := address{asm.Shared.At(stageName, f.SharedArray(stageName, bytes)), expr.F32}
 	half := f.Variable(asm.Int(0)) // where the elements staged in this turn begin
 	return cells{ceilDiv(c.width, columnsWide), func(cell asm.Value) {
@@ -257,7 +249,7 @@ func (p *printer) columns(k *kernel.Kernel) (cells, error) {
 				p.store(s.last.Expr, accs[i])
 			})
 		}
-	}}, nil
+	}}
 }
 
 // terms returns the terms of a warp's rows from base on, by sum. Rows beyond the last give -0,

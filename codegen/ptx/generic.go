@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/arithlang/mlc/codegen/flat"
@@ -12,9 +13,9 @@ import (
 // build makes the instructions of a kernel. Passes shorten them later.
 func build(k *kernel.Kernel, m *asm.Module, o Options) (*printer, error) {
 	p := newPrinter(k, m, o)
-	s, choice := choose(k, o)
+	s, how, choice := choose(k, launches{p.geometry, p.aligned})
 	p.entry.Gemm = gemmOf(choice.Flat)
-	return p, p.kernel(s, choice)
+	return p, p.kernel(s, how, choice)
 }
 
 const (
@@ -81,18 +82,17 @@ func newPrinter(k *kernel.Kernel, m *asm.Module, o Options) *printer {
 }
 
 // kernel prints the kernel and fills its entry.
-func (p *printer) kernel(s schedule, choice Choice) error {
+func (p *printer) kernel(s schedule, how plan, choice Choice) error {
 	r := choice.Flat
 	p.k, p.mutable = r, r.Vars()
-	threads, whole := s.threads(r, p.geometry)
-	p.f = asm.NewFunc(p.k.Name, threads)
-	p.entry.Name, p.entry.Threads, p.entry.Row, p.entry.Tensor, p.entry.Fours = p.k.Name, threads, s.name, s.tensor != nil, s.fours
+	p.f = asm.NewFunc(p.k.Name, how.threads)
+	p.entry.Name, p.entry.Threads, p.entry.Row, p.entry.Tensor, p.entry.Fours = p.k.Name, how.threads, s.name, s.tensor != nil, s.fours
 	if p.k.Pos.Line > 0 {
 		p.f.Loc(p.m.File(p.k.Pos.File), p.k.Pos.Line, p.k.Pos.Col)
 	}
 	p.parameters(r)
-	p.workgroups(whole, threads)
-	c, err := s.cells(p, r)
+	p.workgroups(how.whole, how.threads)
+	c, err := how.cells(p)
 	if err != nil {
 		return err
 	}
@@ -101,13 +101,38 @@ func (p *printer) kernel(s schedule, choice Choice) error {
 	return nil
 }
 
-// needsBlock reports whether a cell is worth a whole block: it computes products or
-// loops over rows.
-func needsBlock(body []kernel.Stmt) bool {
-	return has(body, isProduct) || slices.ContainsFunc(body, func(n kernel.Stmt) bool {
-		_, loops := n.(*kernel.For)
-		return loops
-	})
+// planGrid plans any kernel. A block is one workgroup if a cell is worth it: it computes
+// products, or loops over rows.
+func planGrid(k *kernel.Kernel, _ launches) (plan, string) {
+	p := plan{otherThreads, false, "a cell a warp", func(p *printer) (cells, error) { return p.grid(k) }}
+	products := has(k.Body, isProduct)
+	if products {
+		p.threads = productThreads
+	}
+	if products || slices.ContainsFunc(k.Body, func(s kernel.Stmt) bool { _, loops := s.(*kernel.For); return loops }) {
+		p.whole, p.pieces = true, fmt.Sprintf("a cell, %d threads", p.threads)
+	}
+	return p, ""
+}
+
+// grid returns the cells of a kernel's grid, whose tiles get places in memory.
+func (p *printer) grid(k *kernel.Kernel) (cells, error) {
+	ts := k.Tiles()
+	if len(ts) > len(k.Once) {
+		return cells{}, fmt.Errorf("tile %s: its size has no bound over the launch's scalars", ts[len(k.Once)].Name)
+	}
+	for _, t := range ts {
+		p.aligned[t.Name] = true
+	}
+	p.place(k.Once, k.Body)
+	if n := stageBytes(k.Body); n > 0 && p.group.whole {
+		p.makeStage(n)
+	}
+	p.waits = p.findWaits(&kernel.For{Var: cellVar, Body: k.Body})
+	return cells{kernel.Elements(kernel.Sizes(k.Grid)), func(cell asm.Value) {
+		p.set(k.Grid, cell)
+		p.nodes(k.Body)
+	}}, nil
 }
 
 func isProduct(n kernel.Stmt) bool {

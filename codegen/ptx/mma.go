@@ -52,12 +52,25 @@ func mmaTilingOf(n *kernel.Dot, g kernel.Geometry) mmaTiling {
 	panic("BUG: no tiling")
 }
 
-// notMMA says why a kernel is not a tiled one whose factors tensor cores multiply.
-func notMMA(k *kernel.Kernel, aligned map[string]bool) string {
+// planMMA plans a tiled kernel whose factors tensor cores multiply.
+func planMMA(k *kernel.Kernel, l launches) (p plan, why string) {
 	t, why := tiledOf(k)
-	if why != "" {
-		return why
+	if why == "" {
+		why = t.unfit(l.aligned)
 	}
+	if why != "" {
+		return p, why
+	}
+	s, x, of := mmaTilingOf(t.Dot, l.Geometry), formatOf(t.Dot), ""
+	if t.Split {
+		of = " of halves"
+	}
+	pieces := fmt.Sprintf("%d x %d outputs, %d warps of %d x %d, sums%s of %d a turn, %d stages, about %d blocks a launch", s.rows, s.cols, s.threads()/warpThreads, s.high, s.wide, of, x.depth(), s.stages, tiles(t.Dot, l.Geometry, s.rows, s.cols))
+	return plan{s.threads(), true, pieces, func(p *printer) (cells, error) { return p.mmaTiles(t, s), nil }}, ""
+}
+
+// unfit says why tensor cores cannot multiply the factors.
+func (t *tiled) unfit(aligned map[string]bool) string {
 	if t.left != nil {
 		return "the left factor is computed"
 	}
@@ -97,21 +110,6 @@ func (x format) inUnits(o flat.Operand, columns *expr.Expr) bool {
 	return expr.IsInt(o.CS, 1) && units(o.RS) && units(o.Off) && units(columns)
 }
 
-func mmaThreads(k *kernel.Kernel, g kernel.Geometry) (n int, whole bool) {
-	t, _ := tiledOf(k)
-	return mmaTilingOf(t.Dot, g).threads(), true
-}
-
-func mmaPieces(k *kernel.Kernel, g kernel.Geometry) string {
-	t, _ := tiledOf(k)
-	s, x := mmaTilingOf(t.Dot, g), formatOf(t.Dot)
-	of := ""
-	if t.Split {
-		of = " of halves"
-	}
-	return fmt.Sprintf("%d x %d outputs, %d warps of %d x %d, sums%s of %d a turn, %d stages, about %d blocks a launch", s.rows, s.cols, s.threads()/warpThreads, s.high, s.wide, of, x.depth(), s.stages, tiles(t.Dot, g, s.rows, s.cols))
-}
-
 // An mma prints a product on tensor cores. Its tiles of the factors go around through
 // the stages of shared memory.
 type mma struct {
@@ -126,9 +124,8 @@ type mma struct {
 }
 
 // mmaTiles returns the tiles of a product's output.
-func (p *printer) mmaTiles(k *kernel.Kernel) (cells, error) {
-	t, _ := tiledOf(k)
-	size, n := mmaTilingOf(t.Dot, p.geometry), flat.ProductOf(t.Dot)
+func (p *printer) mmaTiles(t tiled, size mmaTiling) cells {
+	n := flat.ProductOf(t.Dot)
 	q := newMMA(p, n, size)
 	down, across := ceilDiv(n.M, size.rows), ceilDiv(n.N, size.cols)
 	return cells{expr.Simplify(expr.New(expr.Mul, down, across)), func(cell asm.Value) {
@@ -141,7 +138,7 @@ func (p *printer) mmaTiles(k *kernel.Kernel) (cells, error) {
 			return
 		}
 		q.follow(t, acc, row, col)
-	}}, nil
+	}}
 }
 
 // inGroups returns the place of a tile by its number. Numbers go through mmaGroup rows of tiles,

@@ -19,10 +19,11 @@ type pointwise struct {
 
 const pointThreads = 256
 
-// notPointwise says why a kernel is not a pointwise one.
-func notPointwise(k *kernel.Kernel, _ map[string]bool) string {
-	_, why := pointwiseOf(k)
-	return why
+// planPoints plans a pointwise kernel.
+func planPoints(k *kernel.Kernel, _ launches) (plan, string) {
+	t, why := pointwiseOf(k)
+	pieces := fmt.Sprintf("a cell, %d threads of %d elements a turn", pointThreads, vectorMost)
+	return plan{pointThreads, true, pieces, func(p *printer) (cells, error) { return p.points(k, t), nil }}, why
 }
 
 func pointwiseOf(k *kernel.Kernel) (t pointwise, why string) {
@@ -51,15 +52,8 @@ func pointwiseOf(k *kernel.Kernel) (t pointwise, why string) {
 	return t, readsPlaces(k.Body, t.buffers, places)
 }
 
-func pointsBlock(*kernel.Kernel, kernel.Geometry) (n int, whole bool) { return pointThreads, true }
-
-func pointsPieces(*kernel.Kernel, kernel.Geometry) string {
-	return fmt.Sprintf("a cell, %d threads of %d elements a turn", pointThreads, vectorMost)
-}
-
 // points returns the ranges of a pointwise kernel.
-func (p *printer) points(k *kernel.Kernel) (cells, error) {
-	t, _ := pointwiseOf(k)
+func (p *printer) points(k *kernel.Kernel, t pointwise) cells {
 	f, turn := p.f, asm.Int(vectorMost*pointThreads)
 	wide := t.wide(p.aligned)
 	return cells{kernel.Elements(kernel.Sizes(k.Grid)), func(cell asm.Value) {
@@ -82,7 +76,7 @@ func (p *printer) points(k *kernel.Kernel) (cells, error) {
 				p.count(f.Do("add.s32", base, p.group.id), size, asm.Int(pointThreads), func(i asm.Value) { p.point(k.Body, 1, i) })
 			})
 		})
-	}}, nil
+	}}
 }
 
 // wide reports whether all elements come in aligned fours.

@@ -28,10 +28,11 @@ const (
 	scatterAhead = 4 // rows that are loaded before the first of them is added
 )
 
-// notScatter says why a kernel is no scatter.
-func notScatter(k *kernel.Kernel, _ map[string]bool) string {
-	_, why := scatterOf(k)
-	return why
+// planScatter plans a scatter.
+func planScatter(k *kernel.Kernel, _ launches) (plan, string) {
+	s, why := scatterOf(k)
+	pieces := fmt.Sprintf("up to %d columns of a row a warp, %d rows a turn", scatterSlots*warpThreads*vectorMost, warpThreads)
+	return plan{otherThreads, false, pieces, func(p *printer) (cells, error) { return p.scatters(s), nil }}, why
 }
 
 func scatterOf(k *kernel.Kernel) (s scatter, why string) {
@@ -49,15 +50,8 @@ func scatterOf(k *kernel.Kernel) (s scatter, why string) {
 	return scatter{flat.ProductOf(t.Dot), t.left, one.Args[0]}, ""
 }
 
-func scatterThreads(*kernel.Kernel, kernel.Geometry) (n int, whole bool) { return otherThreads, false }
-
-func scatterPieces(*kernel.Kernel, kernel.Geometry) string {
-	return fmt.Sprintf("up to %d columns of a row a warp, %d rows a turn", scatterSlots*warpThreads*vectorMost, warpThreads)
-}
-
 // scatters are columns of a row each.
-func (p *printer) scatters(k *kernel.Kernel) (cells, error) {
-	s, _ := scatterOf(k)
+func (p *printer) scatters(s scatter) cells {
 	f := p.f
 	vector := min(p.sideBySide(s.B, s.N), p.sideBySide(s.C, s.N))
 	slots := scatterSlots
@@ -106,7 +100,7 @@ func (p *printer) scatters(k *kernel.Kernel) (cells, error) {
 		for slot, col := range cols {
 			f.If(inside[slot], func() { f.Store(p.operand(s.C, row, col).Address, acc[slot]...) })
 		}
-	}}, nil
+	}}
 }
 
 // anyNegativeZero reports whether a sum of the warp is -0.

@@ -1,8 +1,6 @@
 package ptx
 
 import (
-	"fmt"
-
 	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/codegen/ptx/asm"
 	"github.com/arithlang/mlc/compiler/expr"
@@ -13,30 +11,39 @@ import (
 type schedule struct {
 	name   string
 	passes []flat.Pass
-	// unfit says why a kernel after the passes does not fit; "" if it fits. Aligned buffers are
-	// always at a multiple of 16 bytes.
-	unfit func(k *kernel.Kernel, aligned map[string]bool) string
-	// threads returns the threads of a block, and whether they are one workgroup.
-	threads func(k *kernel.Kernel, g kernel.Geometry) (n int, whole bool)
-	pieces  func(k *kernel.Kernel, g kernel.Geometry) string // the work of a block, in words
-	// cells prepares a printer for a kernel and returns the cells that workgroups take.
-	cells func(p *printer, k *kernel.Kernel) (cells, error)
+	// match plans a kernel after the passes, or says why it does not fit.
+	match func(k *kernel.Kernel, l launches) (p plan, why string)
 	// tensor says which products it multiplies on tensor cores, or is nil. A kernel must have
 	// one.
 	tensor func(s kernel.Stmt) bool
 	fours  bool // products over keys come in fours: another order of sums before sm_90
 }
 
+// launches holds what is known of the launches of a kernel.
+type launches struct {
+	kernel.Geometry
+	aligned map[string]bool // buffers that are always at a multiple of 16 bytes
+}
+
+// A plan is how blocks compute a kernel.
+type plan struct {
+	threads int    // of a block
+	whole   bool   // a block is one workgroup; else each of its warps is one
+	pieces  string // the work of a block, in words
+	// cells prepares a printer and returns the cells that workgroups take.
+	cells func(p *printer) (cells, error)
+}
+
 // schedules are tried in order; the first that fits applies.
 var schedules = []schedule{
-	{"mma", flat.GPUProduct(), notMMA, mmaThreads, mmaPieces, (*printer).mmaTiles, forCores, false},
-	{"attention", flat.GPUAttention(blockRows), notAttention, attentionThreads, attentionPieces, (*printer).attentions, isNarrow, true},
-	{"attention_grad", flat.GPU(blockRows), notAttentionGrad, attentionGradThreads, attentionGradPieces, (*printer).attentionGrads, isNarrow, true},
-	{"scatter", flat.GPUProduct(), notScatter, scatterThreads, scatterPieces, (*printer).scatters, nil, false},
-	{"product", flat.GPUProduct(), notTiled, tileThreads, tilePieces, (*printer).tiles, nil, false},
-	{"columns", flat.GPU(blockRows), notColumns, columnsBlock, columnsPieces, (*printer).columns, nil, false},
-	{"pointwise", flat.GPU(blockRows), notPointwise, pointsBlock, pointsPieces, (*printer).points, nil, false},
-	{"generic", flat.GPU(blockRows), func(*kernel.Kernel, map[string]bool) string { return "" }, gridThreads, gridPieces, (*printer).grid, nil, false},
+	{"mma", flat.GPUProduct(), planMMA, forCores, false},
+	{"attention", flat.GPUAttention(blockRows), planAttention, isNarrow, true},
+	{"attention_grad", flat.GPU(blockRows), planAttentionGrad, isNarrow, true},
+	{"scatter", flat.GPUProduct(), planScatter, nil, false},
+	{"product", flat.GPUProduct(), planTiles, nil, false},
+	{"columns", flat.GPU(blockRows), planColumns, nil, false},
+	{"pointwise", flat.GPU(blockRows), planPoints, nil, false},
+	{"generic", flat.GPU(blockRows), planGrid, nil, false},
 }
 
 // A Choice is the schedule of a kernel.
@@ -49,24 +56,23 @@ type Choice struct {
 
 // Choose finds the schedule of a kernel.
 func Choose(k *kernel.Kernel, o Options) Choice {
-	_, c := choose(k, o)
+	_, _, c := choose(k, launches{o.geometry(k), o.aligned(k)})
 	return c
 }
 
-func choose(k *kernel.Kernel, o Options) (schedule, Choice) {
+func choose(k *kernel.Kernel, l launches) (schedule, plan, Choice) {
 	var unfit []string
 	if !has(k.Body, forCores) {
 		unfit = append(unfit, "tensor cores: it has no product of BF16 or of halves")
 	}
-	aligned := o.aligned(k)
 	for _, s := range schedules {
 		if s.tensor != nil && !has(k.Body, s.tensor) {
 			continue
 		}
 		r := flat.Of(k, s.passes)
-		why := s.unfit(r, aligned)
+		p, why := s.match(r, l)
 		if why == "" {
-			return s, Choice{s.name, s.pieces(r, o.geometry(k)), r, unfit}
+			return s, p, Choice{s.name, p.pieces, r, unfit}
 		}
 		unfit = append(unfit, s.name+": "+why)
 	}
@@ -77,39 +83,4 @@ func choose(k *kernel.Kernel, o Options) (schedule, Choice) {
 type cells struct {
 	count *expr.Expr
 	body  func(cell asm.Value) // runs one cell in a workgroup
-}
-
-// gridThreads returns fewer threads without products.
-func gridThreads(k *kernel.Kernel, _ kernel.Geometry) (n int, whole bool) {
-	if whole = needsBlock(k.Body); whole && has(k.Body, isProduct) {
-		return productThreads, whole
-	}
-	return otherThreads, whole
-}
-
-func gridPieces(k *kernel.Kernel, g kernel.Geometry) string {
-	if n, whole := gridThreads(k, g); whole {
-		return fmt.Sprintf("a cell, %d threads", n)
-	}
-	return "a cell a warp"
-}
-
-// grid returns the cells of a kernel's grid, whose tiles get places in memory.
-func (p *printer) grid(k *kernel.Kernel) (cells, error) {
-	ts := k.Tiles()
-	if len(ts) > len(k.Once) {
-		return cells{}, fmt.Errorf("tile %s: its size has no bound over the launch's scalars", ts[len(k.Once)].Name)
-	}
-	for _, t := range ts {
-		p.aligned[t.Name] = true
-	}
-	p.place(k.Once, k.Body)
-	if n := stageBytes(k.Body); n > 0 && p.group.whole {
-		p.makeStage(n)
-	}
-	p.waits = p.findWaits(&kernel.For{Var: cellVar, Body: k.Body})
-	return cells{kernel.Elements(kernel.Sizes(k.Grid)), func(cell asm.Value) {
-		p.set(k.Grid, cell)
-		p.nodes(k.Body)
-	}}, nil
 }

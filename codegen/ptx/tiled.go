@@ -20,10 +20,15 @@ type tiled struct {
 	made map[string]*expr.Expr // where arrays are written, by row and column
 }
 
-// notTiled says why a kernel is not a tiled one.
-func notTiled(k *kernel.Kernel, _ map[string]bool) string {
-	_, why := tiledOf(k)
-	return why
+// planTiles plans a tiled kernel for any factors.
+func planTiles(k *kernel.Kernel, l launches) (plan, string) {
+	t, why := tiledOf(k)
+	if why != "" {
+		return plan{}, why
+	}
+	s := gridTilingOf(t.Dot, l.Geometry)
+	pieces := fmt.Sprintf("%d x %d outputs, %d threads of %d x %d, sums of %d a turn, about %d blocks a launch", s.rows, s.cols, s.threads(), s.high, s.wide, s.depth, tiles(t.Dot, l.Geometry, s.rows, s.cols))
+	return plan{s.threads(), true, pieces, func(p *printer) (cells, error) { return p.tiles(t, s), nil }}, ""
 }
 
 func tiledOf(k *kernel.Kernel) (t tiled, why string) {
@@ -141,22 +146,9 @@ func at(e *expr.Expr, vars map[string]string) *expr.Expr {
 // outputs of the largest tile.
 const besideThreads = 384
 
-// tileThreads returns how many threads have a tile.
-func tileThreads(k *kernel.Kernel, g kernel.Geometry) (n int, whole bool) {
-	t, _ := tiledOf(k)
-	return gridTilingOf(t.Dot, g).threads(), true
-}
-
-func tilePieces(k *kernel.Kernel, g kernel.Geometry) string {
-	t, _ := tiledOf(k)
-	s := gridTilingOf(t.Dot, g)
-	return fmt.Sprintf("%d x %d outputs, %d threads of %d x %d, sums of %d a turn, about %d blocks a launch", s.rows, s.cols, s.threads(), s.high, s.wide, s.depth, tiles(t.Dot, g, s.rows, s.cols))
-}
-
 // tiles returns the tiles of a product's output.
-func (p *printer) tiles(k *kernel.Kernel) (cells, error) {
-	t, _ := tiledOf(k)
-	n, size := flat.ProductOf(t.Dot), gridTilingOf(t.Dot, p.geometry)
+func (p *printer) tiles(t tiled, size tiling) cells {
+	n := flat.ProductOf(t.Dot)
 	p.makeStage(size.bytes())
 	p.f.Beside = besideThreads / size.threads()
 	q := newProduct(p, n, size, true)
@@ -171,5 +163,5 @@ func (p *printer) tiles(k *kernel.Kernel) (cells, error) {
 		}
 		row, col = p.f.Do("add.s32", m0, q.row), p.f.Do("add.s32", n0, q.col)
 		q.follow(t, q.sums(m0, n0), row, col)
-	}}, nil
+	}}
 }
