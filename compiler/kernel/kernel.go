@@ -3,6 +3,9 @@
 // codegen/flat) read tiles in place and flatten arrays within the same IR. The IR has no
 // threads and no instructions.
 //
+// Only the statements say what a kernel computes. Schedules match them. The kind, such as matmul,
+// is the tensor op from which the kernel was lowered; it gives the kernel its family.
+//
 // The interpreter (interp.go) defines every kernel's result to the last bit, before and after
 // each pass. F32 operations round once each and never fuse, with two exceptions: fma, and Dot,
 // which adds its products in ascending k with fused multiply-adds. Reduce keeps 32 partial
