@@ -135,7 +135,7 @@ const passRun = "pass the folder that training has named, such as runs/NAME/<tim
 // asks for.
 func Evaluations(dir string) []string {
 	var out []string
-	trained, _ := record.Trained(dir) // Load has reported a damaged record
+	trained, _ := list.TrainedIn(dir) // Load has reported a damaged record
 	root := record.Results(trained, "")
 	filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 		if rel, bad := filepath.Rel(root, filepath.Dir(path)); err == nil && bad == nil && filepath.Base(path) == eval.File && rel != "." {

@@ -216,7 +216,9 @@ func TestPipeline(t *testing.T) {
 		t.Error("a fixed parameter has moments")
 	}
 	for _, dir := range []string{dir, filepath.Join(dir, "second")} {
-		if got, err := record.Trained(dir); filepath.Base(got) != "second" || err != nil {
+		rec, err := record.Read(dir)
+		got, _ := rec.Trained(dir)
+		if filepath.Base(got) != "second" || err != nil {
 			t.Errorf("the run speaks from %s, %v", got, err)
 		}
 	}

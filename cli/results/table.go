@@ -41,7 +41,7 @@ func ReadRow(name, dir string) (Row, error) {
 	if dir == "" {
 		return row, nil
 	}
-	trained, err := record.Trained(dir)
+	trained, err := list.TrainedIn(dir)
 	if err == nil {
 		row.Result, err = eval.Load(damage.At(record.Results(trained, "")))
 	}

@@ -19,6 +19,19 @@ const (
 	Failed      Standing = "failed"
 )
 
+// TrainedIn is record.Record.Trained for the run in dir. Without a record it returns dir.
+func TrainedIn(dir string) (string, error) {
+	r, err := record.Read(dir)
+	if record.Missing(err) {
+		return dir, nil
+	}
+	if err != nil {
+		return dir, err
+	}
+	in, _ := r.Trained(dir)
+	return in, nil
+}
+
 // EachTraining calls f for a run, or for each training of a pipeline that has begun. Broken says
 // that the trainer has ended with an error. A directory without a run has no trainings.
 func EachTraining(dir string, broken bool, f func(dir string, rec *record.Record, how Standing) error) error {

@@ -188,19 +188,6 @@ func (r *Record) Trained(dir string) (string, Training) {
 	return dir, r.Training
 }
 
-// Trained is Record.Trained for the record in dir. Without a record it returns dir.
-func Trained(dir string) (string, error) {
-	r, err := Read(dir)
-	if Missing(err) {
-		return dir, nil
-	}
-	if err != nil {
-		return dir, err
-	}
-	in, _ := r.Trained(dir)
-	return in, nil
-}
-
 // Open is Read for a directory that must have a record. Without a record the error describes
 // the path.
 func Open(dir string) (Record, error) {

@@ -30,20 +30,17 @@ func TestTrained(t *testing.T) {
 		`{"stages":[{"name":"a","kind":"training"},{"name":"b","kind":"calibration"}]}`:                                "a",
 	} {
 		dir := in(t, text)
-		if got, err := Trained(dir); got != filepath.Join(dir, want) || err != nil {
+		rec, err := Read(dir)
+		if got, _ := rec.Trained(dir); got != filepath.Join(dir, want) || err != nil {
 			t.Errorf("%s: %s, %v, want %s in it", text, got, err, want)
 		}
 	}
 	for _, text := range []string{`{"stages":[{"name":"../../etc","kind":"training"}]}`, `{"stages":[null]}`, `{"stages":`} {
-		if _, err := Trained(in(t, text)); !damage.Is(err) || !strings.Contains(err.Error(), "run.json is damaged: ") {
+		if _, err := Read(in(t, text)); !damage.Is(err) || !strings.Contains(err.Error(), "run.json is damaged: ") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	dir := t.TempDir()
-	if got, err := Trained(dir); got != dir || err != nil {
-		t.Errorf("a directory without a record: got %s, %v", got, err)
-	}
-	if _, err := Read(dir); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Read(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 }
