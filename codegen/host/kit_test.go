@@ -19,6 +19,9 @@ func TestKit(t *testing.T) {
 			}
 		}
 	}
+	if n := len(kit(&check.Task{Task: config.Task{Kind: "addition", Curriculum: config.Curriculum{Carries: 0.5, Fade: 1}}})); n != 1 {
+		t.Errorf("a program with carries links %d parts, want 1", n)
+	}
 	for _, k := range task.Numbers() {
 		if n := len(kit(&check.Task{Task: config.Task{Kind: k.Name}})); n != 0 {
 			t.Errorf("a program of %s links %d parts that it does not need", k.Name, n)

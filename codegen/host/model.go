@@ -160,5 +160,8 @@ func kit(t *check.Task) (fields []jen.Code) {
 	if t.Sequence {
 		fields = append(fields, gocode.Field("Sequences", gocode.Sequence.Qual("New")))
 	}
+	if t.Curriculum.Carries > 0 {
+		fields = append(fields, gocode.Field("Carrying", (gocode.Task+"/carries").Qual("Draw")))
+	}
 	return fields
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/task/arrays"
+	"github.com/arithlang/mlc/runtime/task/carries"
 	"github.com/arithlang/mlc/runtime/task/lines"
 	"github.com/arithlang/mlc/runtime/task/sequence"
 	"github.com/arithlang/mlc/runtime/task/sums"
@@ -16,7 +17,7 @@ import (
 
 // Kit returns all kinds of tasks.
 func Kit() task.Kit {
-	return task.Kit{Kinds: []task.Kind{vectors.Kind(), sums.Kind(), arrays.Kind(), lines.Kind()}, Sequences: sequence.New}
+	return task.Kit{Kinds: []task.Kind{vectors.Kind(), sums.Kind(), arrays.Kind(), lines.Kind()}, Sequences: sequence.New, Carrying: carries.Draw}
 }
 
 // A Config is the configuration of a task, which may be invalid.

@@ -44,7 +44,7 @@ func (f numbers) random(t *Task, d *Draft, src *philox.Source, lengths ...int) {
 // DrawOperands draws the n operands of a problem of numbers. length gives the digits of each.
 func (t *Task) DrawOperands(d *Draft, src *philox.Source, n int, length func(operand int) int) {
 	if d.carries {
-		t.carrying(d, src, [2]int{length(0), length(1)})
+		t.carrying(t, d, src, [2]int{length(0), length(1)})
 		return
 	}
 	d.Room(n)

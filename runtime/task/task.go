@@ -4,8 +4,9 @@
 //
 // An encoder-decoder reads operands and writes the answer. Package sequence writes both
 // for decoder-only models. Packages arrays, lines, sums and vectors have the kinds whose
-// operands are not one or two numbers, and package rounds asks a model. A Kit says what
-// of these a program links. Packages train and eval come after this one.
+// operands are not one or two numbers, package carries draws for a curriculum, and package
+// rounds asks a model. A Kit says what of these a program links. Packages train and eval come
+// after this one.
 package task
 
 import (
@@ -33,7 +34,11 @@ type Problem struct {
 type Kit struct {
 	Kinds     []Kind                             // besides those of Numbers
 	Sequences func(c *Config, k *Kind) Sequences // for decoder-only models
+	Carrying  Carrying                           // for a Curriculum with carries
 }
+
+// A Carrying draws two numbers of these lengths whose sum has long carries.
+type Carrying = func(t *Task, d *Draft, src *philox.Source, lengths [2]int)
 
 // Sequences are problems as one text, prompt=answer, in the tokens of a vocabulary.
 type Sequences interface {
@@ -57,6 +62,7 @@ type Task struct {
 	seed      uint64
 	split     uint64    // seed of the hold-out
 	sequences Sequences // nil: of an encoder-decoder
+	carrying  Carrying
 	vocab     *Vocabulary
 	ids       [128]int32           // of the symbols of an encoder-decoder
 	orders    func() []permutation // see fixedOrders
@@ -74,7 +80,7 @@ type Task struct {
 // New returns the task of a Config, which the compiler has checked. Problems depend on the
 // seed. If Config.Split is set, held-out problems and a set of Examples depend on it instead.
 func New(cfg Config, seed uint64, with Kit) (*Task, error) {
-	t := &Task{cfg: cfg, seed: seed, split: seed}
+	t := &Task{cfg: cfg, seed: seed, split: seed, carrying: with.Carrying}
 	if cfg.Split != nil {
 		t.split = *cfg.Split
 	}
