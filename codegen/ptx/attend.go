@@ -51,12 +51,12 @@ type attend struct {
 	buffers      map[string]bool              // of the kernel
 }
 
-// attentions returns the cells of a kernel's grid.
-func (p *printer) attentions(k *kernel.Kernel, m *attention) cells {
+// cellsOf returns the cells of a kernel's grid.
+func cellsOf(p *printer, k *kernel.Kernel, m *attention) cells {
 	f := p.f
 	f.Beside = attentionBeside
 	first := f.Do("mul.lo.s32", p.warp, asm.Int(fragmentRows))
-	a := p.newAttend(k, m, first)
+	a := newAttend(p, k, m, first)
 	rows := []int{m.scores.MostRows, keysAtOnce}
 	if a.apart() {
 		rows = append(rows, keysAtOnce)
@@ -79,7 +79,7 @@ func (p *printer) attentions(k *kernel.Kernel, m *attention) cells {
 }
 
 // newAttend returns an attend for a warp whose rows begin at first within the cell.
-func (p *printer) newAttend(k *kernel.Kernel, m *attention, first asm.Value) *attend {
+func newAttend(p *printer, k *kernel.Kernel, m *attention, first asm.Value) *attend {
 	f := p.f
 	a := &attend{printer: p, attention: m, width: int(m.scores.Axes[2].Size.I), parts: map[string]accumulators{}, meanings: meanings(m.lets), buffers: arrays(k)}
 	g, t := f.Do("shr.u32", p.lane, asm.Int(2)), f.Do("and.b32", p.lane, asm.Int(3))
@@ -136,7 +136,7 @@ func (a *attend) shared(rows ...int) (all []swizzled) {
 	for _, n := range rows {
 		bytes += n * row
 	}
-	a.entry.Static += bytes
+	a.launch.Static += bytes
 	const name = "factors"
 	at := asm.Shared.At(name, a.f.SharedArray(name, bytes))
 	for _, n := range rows {

@@ -46,12 +46,12 @@ type attendGrad struct {
 	stats        []string        // needed values that are reduced or read from memory, kept by query
 }
 
-// attentionGrads returns the cells of a kernel's grid.
-func (p *printer) attentionGrads(k *kernel.Kernel, m *attentionGrad) cells {
+// gradCells returns the cells of a kernel's grid.
+func gradCells(p *printer, k *kernel.Kernel, m *attentionGrad) cells {
 	f := p.f
 	f.Beside = attentionBeside
 	within := f.Do("mul.lo.s32", f.Do("and.b32", p.warp, asm.Int(1)), asm.Int(fragmentRows))
-	g := &attendGrad{attend: p.newAttend(k, &m.attention, within), m: m, half: f.Do("shr.u32", p.warp, asm.Int(1)), within: within}
+	g := &attendGrad{attend: newAttend(p, k, &m.attention, within), m: m, half: f.Do("shr.u32", p.warp, asm.Int(1)), within: within}
 	g.meanings = meanings(slices.Concat(m.lets, m.inner))
 	g.needed = m.neededByElements()
 	blocks, keys := m.room()
@@ -93,7 +93,7 @@ func (g *attendGrad) overExamples(do func()) {
 	all := func(sets []*kernel.Set) {
 		g.f.Barrier()
 		for _, s := range sets {
-			g.node(s)
+			g.assign(s)
 		}
 		g.f.Barrier()
 	}

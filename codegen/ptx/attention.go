@@ -34,7 +34,7 @@ func planAttention(k *kernel.Kernel, l launches) (p plan, why string) {
 	}
 	warps := a.scores.MostRows / fragmentRows
 	pieces := fmt.Sprintf("a cell, %d warps of %d rows, %d keys at once", warps, fragmentRows, keysAtOnce)
-	return plan{warps * warpThreads, true, pieces, func(p *printer) (cells, error) { return p.attentions(k, a), nil }}, ""
+	return plan{warps * warpThreads, true, pieces, func(p *printer) (cells, error) { return cellsOf(p, k, a), nil }}, ""
 }
 
 func attentionOf(k *kernel.Kernel) (a *attention, why string) {

@@ -45,7 +45,7 @@ func planAttentionGrad(k *kernel.Kernel, l launches) (p plan, why string) {
 	}
 	blocks, keys := g.room()
 	pieces := fmt.Sprintf("a cell, %d warps of %d rows of queries, then %d of keys, %d at once", 2*blocks, fragmentRows, gradWarps, keys)
-	return plan{gradWarps * warpThreads, true, pieces, func(p *printer) (cells, error) { return p.attentionGrads(k, g), nil }}, ""
+	return plan{gradWarps * warpThreads, true, pieces, func(p *printer) (cells, error) { return gradCells(p, k, g), nil }}, ""
 }
 
 func attentionGradOf(k *kernel.Kernel) (g *attentionGrad, why string) {

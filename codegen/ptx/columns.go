@@ -46,7 +46,7 @@ func planColumns(k *kernel.Kernel, _ launches) (plan, string) {
 	}
 	threads := c.turn() / columnRows * warpThreads
 	pieces := fmt.Sprintf("%d columns, %d threads, %d rows a turn", columnsWide, threads, c.turn())
-	return plan{threads, true, pieces, func(p *printer) (cells, error) { return p.columns(c), nil }}, ""
+	return plan{threads, true, pieces, func(p *printer) (cells, error) { return columnCells(p, c), nil }}, ""
 }
 
 func columnsOf(k *kernel.Kernel) (c columns, why string) {
@@ -206,11 +206,11 @@ func isReduce(s kernel.Stmt) bool {
 	return is
 }
 
-// columns are columnsWide columns each.
-func (p *printer) columns(c columns) cells {
+// columnCells are columnsWide columns each.
+func columnCells(p *printer, c columns) cells {
 	f, turn := p.f, c.turn()
 	bytes := kernel.Bytes(expr.F32) * columnsWide * turn * 2 * len(c.sums)
-	p.entry.Static += bytes
+	p.launch.Static += bytes
 	p.f.Beside = columnThreads / p.group.threads
 	stage := address{asm.Shared.At(stageName, f.SharedArray(stageName, bytes)), expr.F32}
 	half := f.Variable(asm.Int(0)) // where the elements staged in this turn begin
@@ -227,7 +227,7 @@ func (p *printer) columns(c columns) cells {
 		rows := p.value(c.rows.Hi)
 		p.count(asm.Int(0), rows, asm.Int(turn), func(base asm.Value) {
 			to := p.element(stage, f.Do("add.s32", half, f.Do("mad.lo.s32", p.warp, asm.Int(columnsWide), p.lane)))
-			for j, terms := range p.terms(&c, base, rows, at) {
+			for j, terms := range terms(p, &c, base, rows, at) {
 				for i, v := range terms {
 					f.Store(to.plus((2*i*turn+j*p.warps)*columnsWide).Address, v)
 				}
@@ -254,7 +254,7 @@ func (p *printer) columns(c columns) cells {
 
 // terms returns the terms of a warp's rows from base on, by sum. Rows beyond the last give -0,
 // which changes no sum.
-func (p *printer) terms(c *columns, base, rows, col asm.Value) [][]asm.Value {
+func terms(p *printer, c *columns, base, rows, col asm.Value) [][]asm.Value {
 	f, mine := p.f, make([]map[string]asm.Value, columnRows)
 	last := f.Do("add.s32", rows, asm.Int(-1))
 	row := f.Do("add.s32", base, p.warp)

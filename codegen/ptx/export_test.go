@@ -7,6 +7,6 @@ import (
 
 // Build gives the instructions of a kernel before any pass.
 func Build(k *kernel.Kernel, o Options) (*asm.Func, error) {
-	p, err := build(k, &asm.Module{}, o)
-	return p.f, err
+	f, _, err := build(k, &asm.Module{}, o)
+	return f, err
 }

@@ -4,7 +4,9 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/codegen/ptx/asm"
+	"github.com/arithlang/mlc/compiler/expr"
 )
 
 // Fragments are the matrices that a warp's tensor core multiplies. An accumulator is 16 rows x 8
@@ -224,4 +226,14 @@ func (p *printer) fours(c []asm.Value, even asm.Value) []asm.Value {
 	pick := func(a, b asm.Value) asm.Value { return f.Do("selp.f32", a, b, even) }
 	first, second := f.Shuffle("bfly", pick(c[2], c[0]), 1), f.Shuffle("bfly", pick(c[3], c[1]), 1)
 	return []asm.Value{pick(c[0], first), pick(c[1], second), pick(first, c[2]), pick(second, c[3])}
+}
+
+// depth returns how many k a stage has.
+func (x format) depth() int { return stageUnits * x.unit() }
+
+// inUnits reports whether the columns of an operand are adjacent, in whole units of 16 bytes in
+// each row.
+func (x format) inUnits(o flat.Operand, columns *expr.Expr) bool {
+	units := func(e *expr.Expr) bool { return expr.IsMultiple(e, expr.Int(int64(x.unit()))) }
+	return expr.IsInt(o.CS, 1) && units(o.RS) && units(o.Off) && units(columns)
 }

@@ -70,7 +70,7 @@ func (b *oneWarp) run(t *testing.T, wide int, x, y []int, downLeft, downRight bo
 	b.device = ptxsim.New(ptxsim.Options{Count: true})
 	m := &asm.Module{}
 	f := asm.NewFunc("fragments", warpThreads)
-	p := &printer{f: f, m: m}
+	p := &printer{f: f}
 	p.lane = f.Special("%tid.x")
 	words := b.bytes == wordBytes
 	left := p.copied(f.Param("u64", "x"), "left", swizzled{cols: wide, format: b.format, twos: words && downLeft})

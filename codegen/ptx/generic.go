@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/arithlang/mlc/codegen/flat"
@@ -10,101 +11,26 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// build makes the instructions of a kernel. Passes shorten them later.
-func build(k *kernel.Kernel, m *asm.Module, o Options) (*printer, error) {
-	p := newPrinter(k, m, o)
-	s, how, choice := choose(k, launches{p.geometry, p.aligned})
-	p.entry.Gemm = gemmOf(choice.Flat)
-	return p, p.kernel(s, how, choice)
-}
-
 const (
-	warpThreads = 32
-	// A block is one workgroup if it computes products, or loops; otherwise each of its
-	// warps is a workgroup.
-	productThreads = 256
-	otherThreads   = 128
+	productThreads = 256 // of a block that computes products
 	// blockRows is how many rows of a product a block takes. Cells of more, which suit
 	// a processor's caches, would leave most of a GPU idle.
 	blockRows = 64
 )
 
-// A workgroup is the threads that work on one cell together.
-type workgroup struct {
-	threads int
-	id      asm.Value // a thread's number in its workgroup
-	whole   bool      // the workgroup is the block
-}
-
-// A printer writes one kernel. Under the generic schedule, cells go to workgroups round-robin,
-// and elements of a statement to the workgroup's threads round-robin. The workgroup waits
-// between statements only where waits.go finds that one depends on other threads' accesses.
-// Every thread computes scalars and conditions for itself.
-type printer struct {
-	k     *kernel.Kernel
-	f     *asm.Func
-	m     *asm.Module
-	entry Entry
-
-	in       *expr.Interner
-	group    workgroup
-	lane     asm.Value
-	warp     asm.Value // of the block
-	warps    int
-	vars     map[string]asm.Value
-	mutable  map[string]bool
-	bounds   *flat.Bounds
-	slices   map[string]address // where buffers and tiles begin
-	geometry kernel.Geometry    // of its launches
-	aligned  map[string]bool    // slices that begin at a multiple of 16 bytes
-	waits    waits
-	stage    address   // shared memory of products
-	half     int       // half of stage, in bytes
-	turn     asm.Value // 0 or half: where the next products go
-}
-
-func newPrinter(k *kernel.Kernel, m *asm.Module, o Options) *printer {
-	p := &printer{
-		k: k, m: m, in: expr.NewInterner(), aligned: o.aligned(k), geometry: o.geometry(k),
-		vars: map[string]asm.Value{}, mutable: map[string]bool{}, slices: map[string]address{},
-		bounds: flat.NewBounds(k.Grid),
-	}
-	for _, b := range k.Params {
-		if b.Mode != kernel.Scalar {
-			p.entry.Aligned = append(p.entry.Aligned, p.aligned[b.Name])
-		}
-	}
-	p.entry.Sets, p.entry.Shapes = 1, o.Shapes
-	if o.Sets != nil {
-		p.entry.Sets = o.Sets(k)
-	}
-	return p
-}
-
-// kernel prints the kernel and fills its entry.
-func (p *printer) kernel(s schedule, how plan, choice Choice) error {
-	r := choice.Flat
-	p.k, p.mutable = r, r.Vars()
-	p.f = asm.NewFunc(p.k.Name, how.threads)
-	p.entry.Name, p.entry.Threads, p.entry.Row, p.entry.Tensor, p.entry.Fours = p.k.Name, how.threads, s.name, s.tensor != nil, s.fours
-	if p.k.Pos.Line > 0 {
-		p.f.Loc(p.m.File(p.k.Pos.File), p.k.Pos.Line, p.k.Pos.Col)
-	}
-	p.parameters(r)
-	p.workgroups(how.whole, how.threads)
-	c, err := how.cells(p)
-	if err != nil {
-		return err
-	}
-	p.overCells(c)
-	p.f.Return()
-	return nil
+// A generic prints a kernel statement by statement. Cells go to workgroups round-robin, and
+// elements of a statement to the workgroup's threads round-robin. The workgroup waits between
+// statements only where one depends on other threads' accesses.
+type generic struct {
+	*printer
+	stage *stage // of products; nil: there are none
+	waits waits
 }
 
 // planGrid plans any kernel. A block is one workgroup if a cell is worth it: it computes
 // products, or loops over rows.
 func planGrid(k *kernel.Kernel, _ launches) (plan, string) {
-	p := plan{otherThreads, false, "a cell a warp", func(p *printer) (cells, error) { return p.grid(k) }}
+	p := plan{otherThreads, false, "a cell a warp", func(p *printer) (cells, error) { return (&generic{printer: p}).grid(k) }}
 	products := has(k.Body, isProduct)
 	if products {
 		p.threads = productThreads
@@ -116,7 +42,7 @@ func planGrid(k *kernel.Kernel, _ launches) (plan, string) {
 }
 
 // grid returns the cells of a kernel's grid, whose tiles get places in memory.
-func (p *printer) grid(k *kernel.Kernel) (cells, error) {
+func (p *generic) grid(k *kernel.Kernel) (cells, error) {
 	ts := k.Tiles()
 	if len(ts) > len(k.Once) {
 		return cells{}, fmt.Errorf("tile %s: its size has no bound over the launch's scalars", ts[len(k.Once)].Name)
@@ -124,88 +50,176 @@ func (p *printer) grid(k *kernel.Kernel) (cells, error) {
 	for _, t := range ts {
 		p.aligned[t.Name] = true
 	}
-	p.place(k.Once, k.Body)
+	p.place(k.Once, ownTiles(k.Body))
 	if n := stageBytes(k.Body); n > 0 && p.group.whole {
-		p.makeStage(n)
+		p.stage = newStage(p.printer, n)
 	}
-	p.waits = p.findWaits(&kernel.For{Var: cellVar, Body: k.Body})
+	p.waits = findWaits(p.printer, &kernel.For{Var: cellVar, Body: k.Body})
 	return cells{kernel.Elements(kernel.Sizes(k.Grid)), func(cell asm.Value) {
 		p.set(k.Grid, cell)
 		p.nodes(k.Body)
 	}}, nil
 }
 
-func isProduct(n kernel.Stmt) bool {
-	d, ok := n.(*kernel.Dot)
-	return ok && len(d.Axes) > 1
-}
-
-// has reports whether a body has such a statement, at any depth.
-func has(body []kernel.Stmt, such func(kernel.Stmt) bool) bool {
-	for n := range kernel.All(body) {
-		if such(n) {
-			return true
-		}
-	}
-	return false
-}
-
-// workgroups finds a thread's place.
-func (p *printer) workgroups(whole bool, threads int) {
-	tid := p.f.Special("%tid.x")
-	p.lane = p.f.Do("and.b32", tid, asm.Int(warpThreads-1))
-	p.warp, p.warps = p.f.Do("shr.u32", tid, asm.Int(5)), threads/warpThreads
-	p.group = workgroup{warpThreads, p.lane, false}
-	if whole {
-		p.group = workgroup{threads, tid, true}
-	}
-}
-
 // cellVar names the loop over cells; no variable of a kernel has this name.
 const cellVar = "cell"
 
-// overCells gives the cells to workgroups round-robin: a workgroup's first cell is its number.
-func (p *printer) overCells(c cells) {
-	f := p.f
-	p.entry.Blocks = c.count
-	first, step := f.Special("%ctaid.x"), f.Special("%nctaid.x")
-	if !p.group.whole {
-		more := expr.New(expr.Add, c.count, expr.Int(int64(p.warps-1)))
-		p.entry.Blocks = expr.Simplify(expr.New(expr.Div, more, expr.Int(int64(p.warps))))
-		first = f.Do("mad.lo.s32", first, asm.Int(p.warps), p.warp)
-		step = f.Do("mul.lo.s32", step, asm.Int(p.warps))
-	}
-	p.count(first, p.value(c.count), step, c.body)
-}
-
-// divide returns quotient and remainder of natural numbers.
-func (p *printer) divide(x, by asm.Value) (quotient, remainder asm.Value) {
-	q := p.f.Do("div.u32", x, by)
-	return q, p.f.Do("sub.s32", x, p.f.Do("mul.lo.s32", q, by))
-}
-
-// count runs body for i = from, from+step, … below limit.
-func (p *printer) count(from, limit, step asm.Value, body func(i asm.Value)) {
-	f := p.f
-	f.If(f.Do("setp.lt.s32", from, limit), func() {
-		if f.Do("setp.lt.s32", f.Do("add.s32", from, step), limit) == asm.Bool(false) { // one iteration
-			body(from)
-			return
-		}
-		i := f.Variable(from)
-		f.Loop(func() asm.Value {
-			body(i)
-			f.Into(i, "add.s32", i, step)
-			return f.Do("setp.lt.s32", i, limit)
-		})
-	})
-}
-
 // wait makes writes visible to all threads of the workgroup.
-func (p *printer) wait() {
+func (p *generic) wait() {
 	if p.group.whole {
 		p.f.Barrier()
 		return
 	}
 	p.f.WarpSync()
+}
+
+// dot adds a matrix product, each output in ascending k.
+func (p *generic) dot(d *kernel.Dot) {
+	n := flat.ProductOf(d)
+	switch {
+	case n.M == nil:
+		v := p.vars[n.C.Slice]
+		p.chain(n, v, asm.Int(0), asm.Int(0))
+	case !p.group.whole || !inTiles(d):
+		p.outputs(n)
+	default:
+		newProduct(p.stage, n, tilingOf(d), false).print()
+	}
+}
+
+// outputs gives each thread whole outputs, for products that are too small for tiles.
+func (p *generic) outputs(n flat.Product) {
+	p.each([]kernel.Axis{{Var: rowVar, Size: n.M}, {Var: colVar, Size: n.N}}, func() {
+		row, col := p.vars[rowVar], p.vars[colVar]
+		c := p.operand(n.C, row, col)
+		acc := p.f.Variable(asm.F32(0))
+		if !n.Zero {
+			p.f.LoadInto(c.Address, acc)
+		}
+		p.chain(n, acc, row, col)
+		p.f.Store(c.Address, acc)
+	})
+}
+
+// chain adds the products of one output to a register.
+func (p *generic) chain(n flat.Product, acc, row, col asm.Value) {
+	f := p.f
+	a, b := p.pointer(p.operand(n.A, row, asm.Int(0))), p.pointer(p.operand(n.B, asm.Int(0), col))
+	da, db := p.stride(a, n.A.CS, 1), p.stride(b, n.B.RS, 1)
+	p.count(asm.Int(0), p.value(n.K), asm.Int(1), func(asm.Value) {
+		x, y := p.widened(a.typ, p.load(a, 1)...), p.widened(b.typ, p.load(b, 1)...)
+		for _, t := range p.addends(n.Split, x, y) {
+			f.Into(acc, "fma.rn.f32", t.a[0], t.b[0], acc)
+		}
+		p.advance(a, da)
+		p.advance(b, db)
+	})
+}
+
+// ownTiles returns the tiles of loops whose iterations are distributed to warps.
+func ownTiles(body []kernel.Stmt) map[string]bool {
+	own := map[string]bool{}
+	for n := range kernel.All(body) {
+		if isIndependent(n) {
+			maps.Copy(own, n.(*kernel.For).Own)
+		}
+	}
+	return own
+}
+
+// random fills a tile with random words. A thread computes the four words of a counter, and
+// writes the words within the tile.
+func (p *generic) random(n *kernel.Random) {
+	f := p.f
+	four := expr.Int(philoxWords)
+	counters := func(words *expr.Expr) *expr.Expr { return expr.New(expr.Div, words, four) }
+	count := counters(expr.New(expr.Add, n.Size, expr.Int(philoxWords-1)))
+	even := expr.IsMultiple(n.Base, four) // then words beyond the end lie in the tile's padding
+	if !even {
+		last := expr.New(expr.Sub, expr.New(expr.Add, n.Base, n.Size), expr.Int(1))
+		count = expr.New(expr.Add, expr.New(expr.Sub, counters(last), counters(n.Base)), expr.Int(1))
+	}
+	base, size := p.value(n.Base), p.value(n.Size)
+	words := p.wordsOf(n)
+	first := p.value(counters(n.Base))
+	p.share(expr.Simplify(count), p.group.id, p.group.threads, func(i asm.Value) {
+		i = f.Do("add.s32", i, first)
+		words := words(i)
+		e := f.Do("sub.s32", f.Do("shl.b32", i, asm.Int(2)), base)
+		dst := p.slices[n.Dst]
+		if even {
+			f.Store(p.element(dst, e).Address, words[:]...)
+			return
+		}
+		for j, w := range words {
+			word := f.Do("add.s32", e, asm.Int(j))
+			at := p.element(dst, word)
+			f.Guarded(f.Do("setp.lt.u32", word, size), func() { f.Store(at.Address, w) })
+		}
+	})
+}
+
+func (p *generic) nodes(ns []kernel.Stmt) {
+	for _, n := range ns {
+		if p.waits[n] {
+			p.wait()
+		}
+		p.f.Comment(p.k.Describe(n))
+		p.bounds.Enter(n)
+		p.node(n)
+	}
+}
+
+func (p *generic) node(n kernel.Stmt) {
+	switch n := n.(type) {
+	case *kernel.Let:
+		p.vars[n.Name] = p.value(n.Value)
+	case *kernel.Var:
+		p.declare(n)
+	case *kernel.Set:
+		p.assign(n)
+	case *kernel.Random:
+		p.random(n)
+	case *kernel.Dot:
+		p.dot(n)
+	case *kernel.Reduce:
+		p.vars[n.Name] = p.reduce(n)
+	case *kernel.For:
+		p.loop(n)
+	case *kernel.If:
+		p.f.If(p.value(n.Cond), func() { p.nodes(n.Body) })
+	default:
+		panic(fmt.Sprintf("BUG: unknown node %T", n))
+	}
+}
+
+// loop runs a loop in every thread of the workgroup. If the workgroup is a block, an independent
+// loop distributes its iterations to the warps, and each warp is then a workgroup.
+func (p *generic) loop(n *kernel.For) {
+	from, limit, step := p.value(n.Lo), p.value(n.Hi), 1
+	if p.group.whole && n.Independent {
+		block := p.group
+		defer func() { p.group = block }()
+		from, step = p.f.Do("add.s32", p.warp, from), p.warps
+		p.group = workgroup{warpThreads, p.lane, false}
+	}
+	p.count(from, limit, asm.Int(step), func(i asm.Value) {
+		p.vars[n.Var] = i
+		p.nodes(n.Body)
+	})
+}
+
+// declare makes a variable.
+func (p *generic) declare(n *kernel.Var) {
+	v := p.f.New(classOf(n.Type))
+	if n.Value != nil {
+		p.f.Move(v, p.value(n.Value))
+	}
+	p.vars[n.Name] = v
+}
+
+// isIndependent reports whether a node is a loop whose iterations a block distributes to its warps.
+func isIndependent(n kernel.Stmt) bool {
+	l, ok := n.(*kernel.For)
+	return ok && l.Independent
 }

@@ -39,9 +39,6 @@ func (t mmaTiling) threads() int { return t.rows / t.high * (t.cols / t.wide) * 
 // bytes returns the shared memory of a stage.
 func (t mmaTiling) bytes() int { return stageUnits * unitBytes * (t.rows + t.cols) }
 
-// depth returns how many k a stage has.
-func (x format) depth() int { return stageUnits * x.unit() }
-
 // mmaTilingOf chooses a tiling by the number of blocks.
 func mmaTilingOf(n *kernel.Dot, g kernel.Geometry) mmaTiling {
 	for _, t := range mmaTilings {
@@ -66,7 +63,7 @@ func planMMA(k *kernel.Kernel, l launches) (p plan, why string) {
 		of = " of halves"
 	}
 	pieces := fmt.Sprintf("%d x %d outputs, %d warps of %d x %d, sums%s of %d a turn, %d stages, about %d blocks a launch", s.rows, s.cols, s.threads()/warpThreads, s.high, s.wide, of, x.depth(), s.stages, tiles(t.Dot, l.Geometry, s.rows, s.cols))
-	return plan{s.threads(), true, pieces, func(p *printer) (cells, error) { return p.mmaTiles(t, s), nil }}, ""
+	return plan{s.threads(), true, pieces, func(p *printer) (cells, error) { return mmaCells(p, t, s), nil }}, ""
 }
 
 // unfit says why tensor cores cannot multiply the factors.
@@ -103,13 +100,6 @@ func formatOf(d *kernel.Dot) format {
 	return narrowFormat
 }
 
-// inUnits reports whether the columns of an operand are adjacent, in whole units of 16 bytes in
-// each row.
-func (x format) inUnits(o flat.Operand, columns *expr.Expr) bool {
-	units := func(e *expr.Expr) bool { return expr.IsMultiple(e, expr.Int(int64(x.unit()))) }
-	return expr.IsInt(o.CS, 1) && units(o.RS) && units(o.Off) && units(columns)
-}
-
 // An mma prints a product on tensor cores. Its tiles of the factors go around through
 // the stages of shared memory.
 type mma struct {
@@ -123,8 +113,8 @@ type mma struct {
 	read, write   asm.Value // which stage is next, in bytes
 }
 
-// mmaTiles returns the tiles of a product's output.
-func (p *printer) mmaTiles(t tiled, size mmaTiling) cells {
+// mmaCells returns the tiles of a product's output.
+func mmaCells(p *printer, t tiled, size mmaTiling) cells {
 	n := flat.ProductOf(t.Dot)
 	q := newMMA(p, n, size)
 	down, across := ceilDiv(n.M, size.rows), ceilDiv(n.N, size.cols)
@@ -155,7 +145,7 @@ func newMMA(p *printer, n flat.Product, t mmaTiling) *mma {
 	f := p.f
 	q := &mma{format: formatOf(n.Dot), stages: t.stages, pitch: t.bytes(), sizeK: p.value(n.K), read: f.Variable(asm.Int(0)), write: f.New(asm.Word)}
 	p.f.Beside = t.beside
-	p.entry.Static += q.stages * q.pitch
+	p.launch.Static += q.stages * q.pitch
 	q.share = share{
 		printer: p, n: n, sizeM: p.value(n.M), sizeN: p.value(n.N), rows: t.rows, cols: t.cols,
 		high: t.high / fragmentRows, wide: t.wide / 2, down: fragmentRows, apart: fragmentCols,

@@ -1,7 +1,6 @@
 package ptx
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/arithlang/mlc/codegen/ptx/asm"
@@ -15,28 +14,28 @@ var randomScalars = []string{"seed0", "seed1", "step", "layer"}
 
 // parameters declares the parameters and loads them, in the order that abi.Signature
 // documents.
-func (p *printer) parameters(r *kernel.Kernel) {
+func (p *printer) parameters() {
 	f := p.f
 	shape := p.buffers()
 	var ofStep []abi.Scalar
-	for _, name := range p.scalars(r) {
+	for _, name := range p.scalars() {
 		s, _ := abi.Find(name)
 		if s.Of == abi.OfStep {
 			ofStep = append(ofStep, s)
 			continue
 		}
-		if word := abi.ShapeWord(name); word >= 0 && p.entry.Shapes {
+		if word := abi.ShapeWord(name); word >= 0 && p.launch.Shapes {
 			p.vars[name] = f.Load(shape.Plus(abi.WordBytes*word), asm.Word)
 			continue
 		}
-		p.entry.Scalars = append(p.entry.Scalars, name)
+		p.launch.Scalars = append(p.launch.Scalars, name)
 		p.vars[name] = f.Param(s.Type.PTX(), name)
 		if s.Of == abi.OfReplica {
 			p.vars[name] = f.Do("mad.lo.s32", f.Special("%ctaid.y"), f.Param(s.Type.PTX(), name+"$step"), p.vars[name])
 		}
 	}
 	if len(ofStep) > 0 {
-		p.entry.Step = true
+		p.launch.Step = true
 		block := asm.Global.At("scalars", f.Param("u64", "scalars"))
 		for _, s := range ofStep {
 			t, _ := kernel.ScalarType(s.Name)
@@ -52,7 +51,7 @@ func (p *printer) buffers() (shape asm.Address) {
 	of := func(b kernel.Param) (base, step asm.Value) {
 		return f.Param("u64", b.Name), f.Param("u64", b.Name+"$step")
 	}
-	if p.entry.Sets > 1 {
+	if p.launch.Sets > 1 {
 		of = p.ofSet()
 	}
 	type buffer struct {
@@ -67,7 +66,7 @@ func (p *printer) buffers() (shape asm.Address) {
 		}
 	}
 	replica := f.Special("%ctaid.y")
-	if p.entry.Shapes {
+	if p.launch.Shapes {
 		shape = asm.Global.At("shapes", f.Do("mad.wide.u32", replica, asm.Int(abi.ShapeWords*abi.WordBytes), f.Param("u64", "shapes")))
 		replica = f.Load(shape.Plus(abi.WordBytes*(abi.ShapeWords-1)), asm.Word)
 	}
@@ -86,7 +85,7 @@ func (p *printer) ofSet() func(kernel.Param) (base, step asm.Value) {
 			bytes += abi.RefBytes
 		}
 	}
-	sets := p.f.ParamArray("sets", p.entry.Sets*bytes)
+	sets := p.f.ParamArray("sets", p.launch.Sets*bytes)
 	at := asm.Params.At("sets", p.f.Do("mad.wide.u32", p.f.Special("%ctaid.z"), asm.Int(bytes), sets))
 	return func(kernel.Param) (base, step asm.Value) {
 		ref := p.f.Loads(at, asm.Wide, 2)
@@ -96,7 +95,7 @@ func (p *printer) ofSet() func(kernel.Param) (base, step asm.Value) {
 }
 
 // scalars lists the scalars of a kernel, including the scalars of its random words.
-func (p *printer) scalars(r *kernel.Kernel) []string {
+func (p *printer) scalars() []string {
 	var names []string
 	for _, s := range p.k.Params {
 		if s.Mode == kernel.Scalar {
@@ -104,16 +103,11 @@ func (p *printer) scalars(r *kernel.Kernel) []string {
 		}
 	}
 	for _, s := range randomScalars {
-		if has(r.Body, isRandom) && !slices.Contains(names, s) {
+		if has(p.k.Body, isRandom) && !slices.Contains(names, s) {
 			names = append(names, s)
 		}
 	}
 	return names
-}
-
-func isRandom(n kernel.Stmt) bool {
-	_, ok := n.(*kernel.Random)
-	return ok
 }
 
 const (
@@ -133,8 +127,7 @@ type tile struct {
 
 // place puts tiles of known size into static shared memory up to staticLimit, and the others into
 // the launch's scratch.
-func (p *printer) place(tiles, body []kernel.Stmt) {
-	own := ownTiles(body)
+func (p *printer) place(tiles []kernel.Stmt, own map[string]bool) {
 	var late []tile
 	used := 0
 	for _, n := range tiles {
@@ -153,21 +146,10 @@ func (p *printer) place(tiles, body []kernel.Stmt) {
 		}
 		p.slices[a.Name] = address{asm.Shared.At(a.Name, base), a.Type}
 	}
-	p.entry.Static += used
+	p.launch.Static += used
 	if len(late) > 0 {
 		p.scratch(late)
 	}
-}
-
-// ownTiles returns the tiles of loops whose iterations are distributed to warps.
-func ownTiles(body []kernel.Stmt) map[string]bool {
-	own := map[string]bool{}
-	for n := range kernel.All(body) {
-		if isIndependent(n) {
-			maps.Copy(own, n.(*kernel.For).Own)
-		}
-	}
-	return own
 }
 
 // bytes returns the size of a tile in a block's memory.
@@ -184,7 +166,7 @@ func (p *printer) scratch(tiles []tile) {
 	f := p.f
 	scratch, bytes := f.Param("u64", "scratch"), f.Param("u64", "scratch$bytes")
 	replica := f.Special("%ctaid.y")
-	if p.entry.Sets > 1 {
+	if p.launch.Sets > 1 {
 		replica = f.Do("mad.lo.s32", f.Special("%ctaid.z"), f.Special("%nctaid.y"), replica)
 	}
 	block := f.Do("mad.lo.s32", replica, f.Special("%nctaid.x"), f.Special("%ctaid.x"))
@@ -200,7 +182,7 @@ func (p *printer) scratch(tiles []tile) {
 		p.slices[t.name] = address{asm.Generic.At(t.name, at), t.typ}
 		sum = expr.Simplify(expr.New(expr.Add, sum, p.bytes(t)))
 	}
-	p.entry.Scratch = sum
+	p.launch.Scratch = sum
 }
 
 // classOf returns the class of registers for a type.

@@ -23,7 +23,7 @@ const pointThreads = 256
 func planPoints(k *kernel.Kernel, _ launches) (plan, string) {
 	t, why := pointwiseOf(k)
 	pieces := fmt.Sprintf("a cell, %d threads of %d elements a turn", pointThreads, vectorMost)
-	return plan{pointThreads, true, pieces, func(p *printer) (cells, error) { return p.points(k, t), nil }}, why
+	return plan{pointThreads, true, pieces, func(p *printer) (cells, error) { return pointCells(p, k, t), nil }}, why
 }
 
 func pointwiseOf(k *kernel.Kernel) (t pointwise, why string) {
@@ -52,8 +52,8 @@ func pointwiseOf(k *kernel.Kernel) (t pointwise, why string) {
 	return t, readsPlaces(k.Body, t.buffers, places)
 }
 
-// points returns the ranges of a pointwise kernel.
-func (p *printer) points(k *kernel.Kernel, t pointwise) cells {
+// pointCells returns the ranges of a pointwise kernel.
+func pointCells(p *printer, k *kernel.Kernel, t pointwise) cells {
 	f, turn := p.f, asm.Int(vectorMost*pointThreads)
 	wide := t.wide(p.aligned)
 	return cells{kernel.Elements(kernel.Sizes(k.Grid)), func(cell asm.Value) {
@@ -63,17 +63,17 @@ func (p *printer) points(k *kernel.Kernel, t pointwise) cells {
 			full := f.Do("setp.le.s32", f.Do("add.s32", base, turn), size)
 			f.If(full, func() {
 				if wide {
-					p.point(k.Body, vectorMost, f.Do("mad.lo.s32", p.group.id, asm.Int(vectorMost), base))
+					point(p, k.Body, vectorMost, f.Do("mad.lo.s32", p.group.id, asm.Int(vectorMost), base))
 					return
 				}
 				var each []asm.Value
 				for i := range vectorMost {
 					each = append(each, f.Do("add.s32", f.Do("add.s32", base, asm.Int(i*pointThreads)), p.group.id))
 				}
-				p.point(k.Body, 1, each...)
+				point(p, k.Body, 1, each...)
 			})
 			f.If(f.Do("not.pred", full), func() {
-				p.count(f.Do("add.s32", base, p.group.id), size, asm.Int(pointThreads), func(i asm.Value) { p.point(k.Body, 1, i) })
+				p.count(f.Do("add.s32", base, p.group.id), size, asm.Int(pointThreads), func(i asm.Value) { point(p, k.Body, 1, i) })
 			})
 		})
 	}}
@@ -92,7 +92,7 @@ func (t pointwise) wide(known map[string]bool) bool {
 }
 
 // point computes segments of n elements. It reads ahead for all segments before it writes.
-func (p *printer) point(body []kernel.Stmt, n int, firsts ...asm.Value) {
+func point(p *printer, body []kernel.Stmt, n int, firsts ...asm.Value) {
 	var all []segment
 	for _, first := range firsts {
 		x := segment{col: first, n: n, tiles: map[string][]asm.Value{}}

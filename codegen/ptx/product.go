@@ -10,6 +10,7 @@ import (
 // A product prints a Dot that a whole block computes.
 type product struct {
 	share
+	stage *stage
 	depth int  // products at a time from shared memory
 	ahead bool // reads the next products while it multiplies
 
@@ -36,12 +37,13 @@ type staged struct {
 	from   address     // the first value that a thread multiplies
 }
 
-func newProduct(p *printer, n flat.Product, t tiling, ahead bool) *product {
-	q := &product{share: t.share(p, n), depth: t.depth, ahead: ahead, sizeK: p.value(n.K)}
+func newProduct(s *stage, n flat.Product, t tiling, ahead bool) *product {
+	p := s.printer
+	q := &product{share: t.share(p, n), stage: s, depth: t.depth, ahead: ahead, sizeK: p.value(n.K)}
 	ty, tx := p.divide(p.group.id, asm.Int(t.cols/t.wide))
 	q.row, q.col = p.f.Do("mul.lo.s32", ty, asm.Int(t.high)), p.f.Do("mul.lo.s32", tx, asm.Int(min(t.wide, vectorMost)))
-	second := p.stage.plus(t.depth * (t.rows + stagePad))
-	q.a = q.stagedOf(&staged{Operand: n.A, size: n.M, limit: q.sizeM, width: t.rows}, p.stage, q.row)
+	second := s.at.plus(t.depth * (t.rows + stagePad))
+	q.a = q.stagedOf(&staged{Operand: n.A, size: n.M, limit: q.sizeM, width: t.rows}, s.at, q.row)
 	q.b = q.stagedOf(&staged{Operand: transposed(n.B), size: n.N, limit: q.sizeN, width: t.cols}, second, q.col)
 	return q
 }
@@ -99,11 +101,6 @@ func (q *product) along(size asm.Value, n int, once bool, tile func(at asm.Value
 // need.
 func (q *product) once(size asm.Value) asm.Value { return q.f.Do("max.s32", size, asm.Int(1)) }
 
-// ceilDiv returns a size in units of n, rounded up.
-func ceilDiv(size *expr.Expr, n int) *expr.Expr {
-	return expr.Simplify(expr.New(expr.Div, expr.New(expr.Add, size, expr.Int(int64(n-1))), expr.Int(int64(n))))
-}
-
 // tile computes one tile of the output.
 func (q *product) tile(m0, n0 asm.Value) {
 	acc := q.sums(m0, n0)
@@ -149,7 +146,7 @@ func (q *product) sums(m0, n0 asm.Value) [][]asm.Value {
 			fetch(f.Do("add.s32", k0, asm.Int(q.depth)))
 		}
 		q.multiply(acc, q.left(k0))
-		f.Into(q.turn, "sub.s32", asm.Int(q.half), q.turn)
+		f.Into(q.stage.turn, "sub.s32", asm.Int(q.stage.half), q.stage.turn)
 	})
 	return acc
 }
@@ -263,7 +260,7 @@ func (q *product) put(s *source) {
 
 // inTurn returns an address in the present half of the shared memory.
 func (q *product) inTurn(at address) address {
-	at.Base = q.f.Do("add.s32", at.Base, q.turn)
+	at.Base = q.f.Do("add.s32", at.Base, q.stage.turn)
 	return at
 }
 

@@ -33,7 +33,6 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/codegen/ptx/asm"
-	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/runtime/abi"
 )
@@ -56,22 +55,21 @@ type Options struct {
 // Alone is the geometry of unknown launches.
 var Alone = kernel.Geometry{Rows: 2048, Replicas: 1}
 
-func (o Options) geometry(k *kernel.Kernel) kernel.Geometry {
-	if o.Geometry == nil {
-		return Alone
+// launches returns what is known of the launches of a kernel.
+func (o Options) launches(k *kernel.Kernel) launches {
+	l := launches{Geometry: Alone, aligned: map[string]bool{}, Sets: 1, Shapes: o.Shapes}
+	if o.Geometry != nil {
+		l.Geometry = o.Geometry(k)
 	}
-	return o.Geometry(k)
-}
-
-// aligned reports which buffers of a kernel are at a multiple of 16 bytes.
-func (o Options) aligned(k *kernel.Kernel) map[string]bool {
-	all := map[string]bool{}
+	if o.Sets != nil {
+		l.Sets = o.Sets(k)
+	}
 	for i, b := range k.Params {
 		if b.Mode != kernel.Scalar {
-			all[b.Name] = o.Aligned != nil && o.Aligned(k, i)
+			l.aligned[b.Name] = o.Aligned != nil && o.Aligned(k, i)
 		}
 	}
-	return all
+	return l
 }
 
 // Output is the code of a program for the GPU.
@@ -84,20 +82,12 @@ type Output struct {
 // is x times y times z blocks: y is the number of replicas, z the number of sets of buffers. Any
 // x up to Blocks gives the same results.
 type Entry struct {
-	Name    string
-	Threads int        // of a block
-	Scalars []string   // that hold for one launch
-	Shapes  bool       // takes the shapes of replicas
-	Step    bool       // takes the step's scalars
-	Blocks  *expr.Expr // worth launching, over the launch's scalars
-	Scratch *expr.Expr // bytes that the tiles of a block need; nil if it takes no scratch
-	Static  int        // bytes of static shared memory
-	Aligned []bool     // whether each buffer must be at a multiple of 16 bytes
-	Sets    int        // most sets of buffers
-	Tensor  bool       // adds products of 16-bit or split factors as tensor cores do (kernel.TensorCore)
-	Fours   bool       // adds products over keys in fours
-	Row     string     // its schedule
-	Gemm    *Gemm      // the product that a library can compute instead; or nil
+	Name string
+	launch
+	Tensor bool   // adds products of 16-bit or split factors as tensor cores do (kernel.TensorCore)
+	Fours  bool   // adds products over keys in fours
+	Row    string // its schedule
+	Gemm   *Gemm  // the product that a library can compute instead; or nil
 }
 
 // Schedules lists the schedules of the kernels, each once, in the order of the table.
@@ -126,16 +116,16 @@ func Module(ks []*kernel.Kernel, o Options) (Output, error) {
 	m := &asm.Module{Header: o.Header}
 	var out Output
 	for _, k := range ks {
-		p, err := build(k, m, o)
+		f, entry, err := build(k, m, o)
 		if err != nil {
 			return Output{}, fmt.Errorf("kernel %s: %w", k.Name, err)
 		}
-		p.f.Optimize()
-		if err := asm.Verify(p.f); err != nil {
+		f.Optimize()
+		if err := asm.Verify(f); err != nil {
 			return Output{}, fmt.Errorf("BUG: kernel %w", err)
 		}
-		m.Add(p.f)
-		out.Kernels = append(out.Kernels, p.entry)
+		m.Add(f)
+		out.Kernels = append(out.Kernels, entry)
 	}
 	out.Text = m.Text()
 	return out, nil

@@ -2,7 +2,6 @@ package ptx
 
 import (
 	"github.com/arithlang/mlc/codegen/ptx/asm"
-	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
@@ -17,38 +16,6 @@ var (
 	philoxMultipliers = [2]int64{0xd2511f53, 0xcd9e8d57}
 	philoxKeySteps    = [2]int64{0x9e3779b9, 0xbb67ae85}
 )
-
-// random fills a tile with random words. A thread computes the four words of a counter, and
-// writes the words within the tile.
-func (p *printer) random(n *kernel.Random) {
-	f := p.f
-	four := expr.Int(philoxWords)
-	counters := func(words *expr.Expr) *expr.Expr { return expr.New(expr.Div, words, four) }
-	count := counters(expr.New(expr.Add, n.Size, expr.Int(philoxWords-1)))
-	even := expr.IsMultiple(n.Base, four) // then words beyond the end lie in the tile's padding
-	if !even {
-		last := expr.New(expr.Sub, expr.New(expr.Add, n.Base, n.Size), expr.Int(1))
-		count = expr.New(expr.Add, expr.New(expr.Sub, counters(last), counters(n.Base)), expr.Int(1))
-	}
-	base, size := p.value(n.Base), p.value(n.Size)
-	words := p.wordsOf(n)
-	first := p.value(counters(n.Base))
-	p.share(expr.Simplify(count), p.group.id, p.group.threads, func(i asm.Value) {
-		i = f.Do("add.s32", i, first)
-		words := words(i)
-		e := f.Do("sub.s32", f.Do("shl.b32", i, asm.Int(2)), base)
-		dst := p.slices[n.Dst]
-		if even {
-			f.Store(p.element(dst, e).Address, words[:]...)
-			return
-		}
-		for j, w := range words {
-			word := f.Do("add.s32", e, asm.Int(j))
-			at := p.element(dst, word)
-			f.Guarded(f.Do("setp.lt.u32", word, size), func() { f.Store(at.Address, w) })
-		}
-	})
-}
 
 // wordsOf computes the random words of each first word of a counter.
 func (p *printer) wordsOf(n *kernel.Random) func(first asm.Value) [philoxWords]asm.Value {

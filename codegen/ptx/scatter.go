@@ -32,7 +32,7 @@ const (
 func planScatter(k *kernel.Kernel, _ launches) (plan, string) {
 	s, why := scatterOf(k)
 	pieces := fmt.Sprintf("up to %d columns of a row a warp, %d rows a turn", scatterSlots*warpThreads*vectorMost, warpThreads)
-	return plan{otherThreads, false, pieces, func(p *printer) (cells, error) { return p.scatters(s), nil }}, why
+	return plan{otherThreads, false, pieces, func(p *printer) (cells, error) { return scatterCells(p, s), nil }}, why
 }
 
 func scatterOf(k *kernel.Kernel) (s scatter, why string) {
@@ -50,8 +50,8 @@ func scatterOf(k *kernel.Kernel) (s scatter, why string) {
 	return scatter{flat.ProductOf(t.Dot), t.left, one.Args[0]}, ""
 }
 
-// scatters are columns of a row each.
-func (p *printer) scatters(s scatter) cells {
+// scatterCells are columns of a row each.
+func scatterCells(p *printer, s scatter) cells {
 	f := p.f
 	vector := min(p.sideBySide(s.B, s.N), p.sideBySide(s.C, s.N))
 	slots := scatterSlots
@@ -81,7 +81,7 @@ func (p *printer) scatters(s scatter) cells {
 		}
 		all := asm.Bool(false)
 		if !s.Zero {
-			all = p.anyNegativeZero(acc)
+			all = anyNegativeZero(p, acc)
 		}
 		p.vars[s.one.Axes[0].Var] = row
 		p.count(asm.Int(0), rows, asm.Int(warpThreads), func(base asm.Value) {
@@ -92,7 +92,7 @@ func (p *printer) scatters(s scatter) cells {
 			left, ones := f.Variable(f.Ballot(there)), f.Ballot(holds)
 			f.If(f.Do("setp.ne.s32", left, asm.Int(0)), func() {
 				f.Loop(func() asm.Value {
-					p.addRows(&s, base, left, ones, at, acc)
+					addRows(p, &s, base, left, ones, at, acc)
 					return f.Do("setp.ne.s32", left, asm.Int(0))
 				})
 			})
@@ -104,7 +104,7 @@ func (p *printer) scatters(s scatter) cells {
 }
 
 // anyNegativeZero reports whether a sum of the warp is -0.
-func (p *printer) anyNegativeZero(acc [][]asm.Value) asm.Value {
+func anyNegativeZero(p *printer, acc [][]asm.Value) asm.Value {
 	f, any := p.f, asm.Bool(false)
 	for _, x := range slices.Concat(acc...) {
 		any = f.Do("or.pred", any, f.Do("setp.eq.s32", f.As(asm.Word, x), asm.Int(math.MinInt32)))
@@ -114,7 +114,7 @@ func (p *printer) anyNegativeZero(acc [][]asm.Value) asm.Value {
 
 // addRows adds the rows of the lowest bits that are left, times 1 where ones have a bit and else
 // 0, and takes these away. For missing rows it adds -0, which changes no sum.
-func (p *printer) addRows(s *scatter, base, left, ones asm.Value, at []asm.Value, acc [][]asm.Value) {
+func addRows(p *printer, s *scatter, base, left, ones asm.Value, at []asm.Value, acc [][]asm.Value) {
 	f := p.f
 	var there, factors []asm.Value
 	var terms [][][]asm.Value

@@ -3,9 +3,16 @@ package ptx
 import (
 	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/codegen/ptx/asm"
-	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
+
+// build makes the instructions of a kernel. Passes shorten them later.
+func build(k *kernel.Kernel, m *asm.Module, o Options) (*asm.Func, Entry, error) {
+	l := o.launches(k)
+	s, how, c := choose(k, l)
+	f, launch, err := print(c.Flat, m, how, l)
+	return f, Entry{Name: k.Name, launch: launch, Tensor: s.tensor != nil, Fours: s.fours, Row: s.name, Gemm: gemmOf(c.Flat)}, err
+}
 
 // A schedule is a way to distribute a kernel over blocks and threads.
 type schedule struct {
@@ -17,21 +24,6 @@ type schedule struct {
 	// one.
 	tensor func(s kernel.Stmt) bool
 	fours  bool // products over keys come in fours: another order of sums before sm_90
-}
-
-// launches holds what is known of the launches of a kernel.
-type launches struct {
-	kernel.Geometry
-	aligned map[string]bool // buffers that are always at a multiple of 16 bytes
-}
-
-// A plan is how blocks compute a kernel.
-type plan struct {
-	threads int    // of a block
-	whole   bool   // a block is one workgroup; else each of its warps is one
-	pieces  string // the work of a block, in words
-	// cells prepares a printer and returns the cells that workgroups take.
-	cells func(p *printer) (cells, error)
 }
 
 // schedules are tried in order; the first that fits applies.
@@ -56,7 +48,7 @@ type Choice struct {
 
 // Choose finds the schedule of a kernel.
 func Choose(k *kernel.Kernel, o Options) Choice {
-	_, _, c := choose(k, launches{o.geometry(k), o.aligned(k)})
+	_, _, c := choose(k, o.launches(k))
 	return c
 }
 
@@ -77,10 +69,4 @@ func choose(k *kernel.Kernel, l launches) (schedule, plan, Choice) {
 		unfit = append(unfit, s.name+": "+why)
 	}
 	panic("BUG: no schedule")
-}
-
-// cells are the units of work that are distributed to workgroups.
-type cells struct {
-	count *expr.Expr
-	body  func(cell asm.Value) // runs one cell in a workgroup
 }

@@ -25,29 +25,6 @@ type share struct {
 // across returns how far column j is from the first one.
 func (s *share) across(j int) int { return j/vectorMost*s.apart + j%vectorMost }
 
-// whole reports whether a size is surely a multiple of n, so that no step of n goes beyond it.
-func whole(size asm.Value, n int) bool {
-	k, known := size.Const()
-	return known && k%int64(n) == 0
-}
-
-// below returns whether i is below a size; tiles take n at a time.
-func (p *printer) below(i, size asm.Value, n int) asm.Value {
-	if whole(size, n) {
-		return asm.Bool(true)
-	}
-	return p.f.Do("setp.lt.s32", i, size)
-}
-
-// when calls do under a condition, without a region if the condition is constant.
-func (p *printer) when(cond asm.Value, do func()) {
-	if cond == asm.Bool(true) {
-		do()
-		return
-	}
-	p.f.If(cond, do)
-}
-
 // output calls do for each existing output, n adjacent ones from output (i, j) on. The first
 // output is at row and col.
 func (s *share) output(row, col asm.Value, do func(i, j, n int, at address)) {

@@ -28,7 +28,7 @@ func planTiles(k *kernel.Kernel, l launches) (plan, string) {
 	}
 	s := gridTilingOf(t.Dot, l.Geometry)
 	pieces := fmt.Sprintf("%d x %d outputs, %d threads of %d x %d, sums of %d a turn, about %d blocks a launch", s.rows, s.cols, s.threads(), s.high, s.wide, s.depth, tiles(t.Dot, l.Geometry, s.rows, s.cols))
-	return plan{s.threads(), true, pieces, func(p *printer) (cells, error) { return p.tiles(t, s), nil }}, ""
+	return plan{s.threads(), true, pieces, func(p *printer) (cells, error) { return tilesOf(p, t, s), nil }}, ""
 }
 
 func tiledOf(k *kernel.Kernel) (t tiled, why string) {
@@ -86,15 +86,6 @@ func (t *tiled) factors() []*expr.Expr {
 	return append(expr.Elems(kernel.Reads(t.left)...), t.A, t.B)
 }
 
-// arrays returns the names of a kernel's buffers.
-func arrays(k *kernel.Kernel) map[string]bool {
-	names := map[string]bool{}
-	for _, p := range k.Params {
-		names[p.Name] = true
-	}
-	return names
-}
-
 // elementwise says why the loop over rows is not elementwise. Each array that is written must
 // have one element for each output, and other arrays are only read.
 func (t *tiled) elementwise(buffers map[string]bool) string {
@@ -133,25 +124,15 @@ func (t *tiled) elementwise(buffers map[string]bool) string {
 	return readsPlaces(l.Body, buffers, t.made, t.Dst.Name)
 }
 
-// at returns the flat index of an element, over other variables.
-func at(e *expr.Expr, vars map[string]string) *expr.Expr {
-	to := map[string]*expr.Expr{}
-	for from, name := range vars {
-		to[from] = expr.NewVar(name, expr.I32)
-	}
-	return expr.Simplify(expr.Subst(e.Args[0], to))
-}
-
 // besideThreads share the registers of a multiprocessor: 168 each are enough for the
 // outputs of the largest tile.
 const besideThreads = 384
 
-// tiles returns the tiles of a product's output.
-func (p *printer) tiles(t tiled, size tiling) cells {
+// tilesOf returns the tiles of a product's output.
+func tilesOf(p *printer, t tiled, size tiling) cells {
 	n := flat.ProductOf(t.Dot)
-	p.makeStage(size.bytes())
 	p.f.Beside = besideThreads / size.threads()
-	q := newProduct(p, n, size, true)
+	q := newProduct(newStage(p, size.bytes()), n, size, true)
 	q.a.made = t.left
 	down, across := ceilDiv(n.M, size.rows), ceilDiv(n.N, size.cols)
 	return cells{expr.Simplify(expr.New(expr.Mul, down, across)), func(cell asm.Value) {

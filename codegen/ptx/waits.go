@@ -41,7 +41,7 @@ func (s state) conflicts(a access) bool {
 }
 
 // findWaits finds the nodes of a loop over cells that need a barrier before them.
-func (p *printer) findWaits(cells *kernel.For) waits {
+func findWaits(p *printer, cells *kernel.For) waits {
 	w := waiter{waits{}, p.group, p.aligned, p.mutable, p.in}
 	w.nodes([]kernel.Stmt{cells}, state{})
 	return w.waits
@@ -117,12 +117,6 @@ func outside(s state, body []kernel.Stmt) state {
 		out[a] = true
 	}
 	return out
-}
-
-// isIndependent reports whether a node is a loop whose iterations a block distributes to its warps.
-func isIndependent(n kernel.Stmt) bool {
-	l, ok := n.(*kernel.For)
-	return ok && l.Independent
 }
 
 // anywhere adds the accesses of a loop, with unknown owners. It leaves out tiles that each warp

@@ -1,72 +1,12 @@
 package ptx
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/arithlang/mlc/codegen/ptx/asm"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
-
-func (p *printer) nodes(ns []kernel.Stmt) {
-	for _, n := range ns {
-		if p.waits[n] {
-			p.wait()
-		}
-		p.f.Comment(p.k.Describe(n))
-		p.bounds.Enter(n)
-		p.node(n)
-	}
-}
-
-func (p *printer) node(n kernel.Stmt) {
-	switch n := n.(type) {
-	case *kernel.Let:
-		p.vars[n.Name] = p.value(n.Value)
-	case *kernel.Var:
-		p.declare(n)
-	case *kernel.Set:
-		p.assign(n)
-	case *kernel.Random:
-		p.random(n)
-	case *kernel.Dot:
-		p.dot(n)
-	case *kernel.Reduce:
-		p.vars[n.Name] = p.reduce(n)
-	case *kernel.For:
-		p.loop(n)
-	case *kernel.If:
-		p.f.If(p.value(n.Cond), func() { p.nodes(n.Body) })
-	default:
-		panic(fmt.Sprintf("BUG: unknown node %T", n))
-	}
-}
-
-// loop runs a loop in every thread of the workgroup. If the workgroup is a block, an independent
-// loop distributes its iterations to the warps, and each warp is then a workgroup.
-func (p *printer) loop(n *kernel.For) {
-	from, limit, step := p.value(n.Lo), p.value(n.Hi), 1
-	if p.group.whole && n.Independent {
-		block := p.group
-		defer func() { p.group = block }()
-		from, step = p.f.Do("add.s32", p.warp, from), p.warps
-		p.group = workgroup{warpThreads, p.lane, false}
-	}
-	p.count(from, limit, asm.Int(step), func(i asm.Value) {
-		p.vars[n.Var] = i
-		p.nodes(n.Body)
-	})
-}
-
-// declare makes a variable.
-func (p *printer) declare(n *kernel.Var) {
-	v := p.f.New(classOf(n.Type))
-	if n.Value != nil {
-		p.f.Move(v, p.value(n.Value))
-	}
-	p.vars[n.Name] = v
-}
 
 func (p *printer) assign(n *kernel.Set) {
 	switch {

@@ -88,11 +88,18 @@ func stageBytes(body []kernel.Stmt) int {
 	return most
 }
 
-// makeStage makes the shared memory of products: two halves, filled alternately.
-func (p *printer) makeStage(half int) {
-	p.stage = address{asm.Shared.At(stageName, p.f.SharedArray(stageName, 2*half)), expr.F32}
-	p.half, p.turn = half, p.f.Variable(asm.Int(0))
-	p.entry.Static += 2 * half
+// A stage is the shared memory of products: two halves, filled alternately.
+type stage struct {
+	*printer
+	at   address
+	half int       // in bytes
+	turn asm.Value // 0 or half: where the next products go
+}
+
+func newStage(p *printer, half int) *stage {
+	p.launch.Static += 2 * half
+	at := address{asm.Shared.At(stageName, p.f.SharedArray(stageName, 2*half)), expr.F32}
+	return &stage{p, at, half, p.f.Variable(asm.Int(0))}
 }
 
 // inTiles reports whether a whole block computes a product.
@@ -136,72 +143,7 @@ func powerOfTwo(n int) int { return 1 << bits.Len(uint(max(n, 1)-1)) }
 // fits reports whether a size is surely at most a bound. 0 is an unknown size, or no bound.
 func fits(size, most int) bool { return most == 0 || size > 0 && size <= most }
 
-// dot adds a matrix product, each output in ascending k.
-func (p *printer) dot(d *kernel.Dot) {
-	n := flat.ProductOf(d)
-	switch {
-	case n.M == nil:
-		v := p.vars[n.C.Slice]
-		p.chain(n, v, asm.Int(0), asm.Int(0))
-	case !p.group.whole || !inTiles(d):
-		p.outputs(n)
-	default:
-		newProduct(p, n, tilingOf(d), false).print()
-	}
-}
-
 const (
 	rowVar = "dot.row"
 	colVar = "dot.col"
 )
-
-// outputs gives each thread whole outputs, for products that are too small for tiles.
-func (p *printer) outputs(n flat.Product) {
-	p.each([]kernel.Axis{{Var: rowVar, Size: n.M}, {Var: colVar, Size: n.N}}, func() {
-		row, col := p.vars[rowVar], p.vars[colVar]
-		c := p.operand(n.C, row, col)
-		acc := p.f.Variable(asm.F32(0))
-		if !n.Zero {
-			p.f.LoadInto(c.Address, acc)
-		}
-		p.chain(n, acc, row, col)
-		p.f.Store(c.Address, acc)
-	})
-}
-
-// operand returns the address of an operand's element.
-func (p *printer) operand(o flat.Operand, i, j asm.Value) address {
-	rs, cs, off := p.value(o.RS), p.value(o.CS), p.value(o.Off)
-	return p.element(p.slices[o.Slice], p.f.Do("mad.lo.s32", i, rs, p.f.Do("mad.lo.s32", j, cs, off)))
-}
-
-// sideBySide returns how many elements of a row to take at a time. It is 4 if every row of so
-// many columns begins and ends at a multiple of four elements, else 1.
-func (p *printer) sideBySide(o flat.Operand, columns *expr.Expr) int {
-	four := func(e *expr.Expr) bool { return expr.IsMultiple(e, expr.Int(4)) }
-	if p.aligned[o.Slice] && expr.IsInt(o.CS, 1) && four(o.Off) && four(o.RS) && four(columns) {
-		return 4
-	}
-	return 1
-}
-
-// transposed returns an operand with rows for columns.
-func transposed(o flat.Operand) flat.Operand {
-	o.RS, o.CS = o.CS, o.RS
-	return o
-}
-
-// chain adds the products of one output to a register.
-func (p *printer) chain(n flat.Product, acc, row, col asm.Value) {
-	f := p.f
-	a, b := p.pointer(p.operand(n.A, row, asm.Int(0))), p.pointer(p.operand(n.B, asm.Int(0), col))
-	da, db := p.stride(a, n.A.CS, 1), p.stride(b, n.B.RS, 1)
-	p.count(asm.Int(0), p.value(n.K), asm.Int(1), func(asm.Value) {
-		x, y := p.widened(a.typ, p.load(a, 1)...), p.widened(b.typ, p.load(b, 1)...)
-		for _, t := range p.addends(n.Split, x, y) {
-			f.Into(acc, "fma.rn.f32", t.a[0], t.b[0], acc)
-		}
-		p.advance(a, da)
-		p.advance(b, db)
-	})
-}
