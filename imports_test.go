@@ -63,7 +63,10 @@ const rooms = `
 	codegen/cpu: codegen/cost codegen/cpu/arm64 codegen/flat
 	codegen/cpu/cputest: compiler/kernel internal runtime/cpu
 	codegen/ptx/{asm,mutate,ptxas}:
-	codegen/ptx: codegen/flat codegen/ptx/asm
+	codegen/ptx/emit: codegen/flat codegen/ptx/asm
+	codegen/ptx/{attention,product,rows}: codegen/ptx/emit
+	codegen/ptx/generic: codegen/ptx/product
+	codegen/ptx: codegen/ptx
 	codegen/host: codegen/gocode compiler/check compiler/lower runtime/eval
 	codegen: codegen compiler
 	codegen/live: codegen runtime/train sim # a generated program as values

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/arithlang/mlc/codegen/flat"
+	"github.com/arithlang/mlc/codegen/ptx/emit"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
@@ -34,7 +35,7 @@ func gemmOf(k *kernel.Kernel) *Gemm {
 	if !ok || len(d.Axes) != 3 {
 		return nil
 	}
-	dst, added, tile := d.Dst, (*expr.Expr)(nil), !arrays(k)[d.Dst.Name]
+	dst, added, tile := d.Dst, (*expr.Expr)(nil), !emit.Arrays(k)[d.Dst.Name]
 	row, col := d.Axes[0].Var, d.Axes[1].Var
 	switch {
 	case len(k.Body) == 1:
@@ -73,7 +74,7 @@ func finished(s *kernel.Set, d *kernel.Dot) (dst, added *expr.Expr) {
 	if s == nil || len(s.Axes) != 2 || !expr.Equal(s.Axes[0].Size, d.Axes[0].Size) || !expr.Equal(s.Axes[1].Size, d.Axes[1].Size) {
 		return nil, nil
 	}
-	place := at(d.Dst, map[string]string{d.Axes[0].Var: s.Axes[0].Var, d.Axes[1].Var: s.Axes[1].Var})
+	place := emit.At(d.Dst, map[string]string{d.Axes[0].Var: s.Axes[0].Var, d.Axes[1].Var: s.Axes[1].Var})
 	is := func(e *expr.Expr) bool {
 		return e.Op == expr.Elem && e.Name == d.Dst.Name && expr.Equal(expr.Simplify(e.Args[0]), place)
 	}

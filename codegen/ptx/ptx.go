@@ -1,30 +1,17 @@
-// Package ptx prints kernels as PTX for NVIDIA GPUs. It schedules the kernels of package flat
-// over threads (generic.go, dot.go) and builds them in the IR of package asm, whose passes
-// shorten the code. Package runtime/cuda loads the text; ptxsim interprets it without a GPU.
-// Ptx shares nothing with the simulator, so that one checks the other.
+// Package ptx prints kernels as PTX for NVIDIA GPUs. Package runtime/cuda loads the text; ptxsim
+// interprets it without a GPU. Ptx shares nothing with the simulator, so that one checks the other.
 //
-// Each kernel follows the first schedule of a table that fits (schedule.go; mlc explain
-// --stage schedule says which, and why):
+// Each kernel follows the first schedule of a table that fits (schedule.go; mlc explain --stage
+// schedule says which, and why). A schedule plans a kernel and prints it; each family of them has
+// a package:
 //
-//   - Products with an elementwise epilogue: a block takes tiles of the output, and a thread
-//     finishes the outputs that it holds in registers (tiled.go, share.go), reading ahead the
-//     elements that it adds (segment.go). Tensor cores multiply BF16 factors and split F32
-//     factors (split.go), from tiles that are copied while others are multiplied (mma.go,
-//     feed.go; layouts in fragment.go).
-//   - Attention in BF16: a block takes 64 queries of a head, and a warp keeps 16 rows of scores
-//     in registers from the first product to the second (attention.go, attend.go). In its
-//     gradient a warp has rows of queries first, then rows of keys (attentiongrad.go,
-//     attendgrad.go, attendkeys.go).
-//   - Sums over rows: a block takes columns, and one warp adds the rows that all warps bring
-//     (columns.go).
-//   - Elementwise kernels, such as an optimizer's: a thread takes its elements through all
-//     statements in registers (pointwise.go).
-//   - All others: a block takes a cell, or a warp does where the cell has neither products nor
-//     loops. Elements go to threads round-robin, four at a time where alignment is known;
-//     independent iterations go to warps (kernel.For.Independent); products go through shared
-//     memory in ascending k.
+//   - product: matrix products with an elementwise epilogue, and sums of gradients by row of a table
+//   - attention: attention in BF16, and its gradient
+//   - rows: sums over rows, and elementwise kernels
+//   - generic: all other kernels, statement by statement
 //
-// waits.go puts a barrier only where a thread needs another's elements.
+// They share package emit, which knows where a thread's values and elements are. Package asm has
+// the instructions, and passes that shorten the code.
 package ptx
 
 import (
@@ -33,6 +20,7 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/codegen/ptx/asm"
+	"github.com/arithlang/mlc/codegen/ptx/emit"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/runtime/abi"
 )
@@ -56,8 +44,8 @@ type Options struct {
 var Alone = kernel.Geometry{Rows: 2048, Replicas: 1}
 
 // launches returns what is known of the launches of a kernel.
-func (o Options) launches(k *kernel.Kernel) launches {
-	l := launches{Geometry: Alone, aligned: map[string]bool{}, Sets: 1, Shapes: o.Shapes}
+func (o Options) launches(k *kernel.Kernel) emit.Launches {
+	l := emit.Launches{Geometry: Alone, Aligned: map[string]bool{}, Sets: 1, Shapes: o.Shapes}
 	if o.Geometry != nil {
 		l.Geometry = o.Geometry(k)
 	}
@@ -66,7 +54,7 @@ func (o Options) launches(k *kernel.Kernel) launches {
 	}
 	for i, b := range k.Params {
 		if b.Mode != kernel.Scalar {
-			l.aligned[b.Name] = o.Aligned != nil && o.Aligned(k, i)
+			l.Aligned[b.Name] = o.Aligned != nil && o.Aligned(k, i)
 		}
 	}
 	return l
@@ -83,7 +71,7 @@ type Output struct {
 // x up to Blocks gives the same results.
 type Entry struct {
 	Name string
-	launch
+	emit.Launch
 	Tensor bool   // adds products of 16-bit or split factors as tensor cores do (kernel.TensorCore)
 	Fours  bool   // adds products over keys in fours
 	Row    string // its schedule

@@ -3,6 +3,12 @@ package ptx
 import (
 	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/codegen/ptx/asm"
+	"github.com/arithlang/mlc/codegen/ptx/attention"
+	"github.com/arithlang/mlc/codegen/ptx/emit"
+	"github.com/arithlang/mlc/codegen/ptx/generic"
+	"github.com/arithlang/mlc/codegen/ptx/product"
+	"github.com/arithlang/mlc/codegen/ptx/rows"
+	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
@@ -10,8 +16,8 @@ import (
 func build(k *kernel.Kernel, m *asm.Module, o Options) (*asm.Func, Entry, error) {
 	l := o.launches(k)
 	s, how, c := choose(k, l)
-	f, launch, err := print(c.Flat, m, how, l)
-	return f, Entry{Name: k.Name, launch: launch, Tensor: s.tensor != nil, Fours: s.fours, Row: s.name, Gemm: gemmOf(c.Flat)}, err
+	f, launch, err := emit.Print(c.Flat, m, how, l)
+	return f, Entry{Name: k.Name, Launch: launch, Tensor: s.tensor != nil, Fours: s.fours, Row: s.name, Gemm: gemmOf(c.Flat)}, err
 }
 
 // A schedule is a way to distribute a kernel over blocks and threads.
@@ -19,23 +25,27 @@ type schedule struct {
 	name   string
 	passes []flat.Pass
 	// match plans a kernel after the passes, or says why it does not fit.
-	match func(k *kernel.Kernel, l launches) (p plan, why string)
+	match func(k *kernel.Kernel, l emit.Launches) (p emit.Plan, why string)
 	// tensor says which products it multiplies on tensor cores, or is nil. A kernel must have
 	// one.
 	tensor func(s kernel.Stmt) bool
 	fours  bool // products over keys come in fours: another order of sums before sm_90
 }
 
+// blockRows is how many rows of a product a block takes. Cells of more, which suit a processor's
+// caches, would leave most of a GPU idle.
+const blockRows = 64
+
 // schedules are tried in order; the first that fits applies.
 var schedules = []schedule{
-	{"mma", flat.GPUProduct(), planMMA, forCores, false},
-	{"attention", flat.GPUAttention(blockRows), planAttention, isNarrow, true},
-	{"attention_grad", flat.GPU(blockRows), planAttentionGrad, isNarrow, true},
-	{"scatter", flat.GPUProduct(), planScatter, nil, false},
-	{"product", flat.GPUProduct(), planTiles, nil, false},
-	{"columns", flat.GPU(blockRows), planColumns, nil, false},
-	{"pointwise", flat.GPU(blockRows), planPoints, nil, false},
-	{"generic", flat.GPU(blockRows), planGrid, nil, false},
+	{"mma", flat.GPUProduct(), product.PlanCores, forCores, false},
+	{"attention", flat.GPUAttention(blockRows), attention.Plan, isNarrow, true},
+	{"attention_grad", flat.GPU(blockRows), attention.PlanGrad, isNarrow, true},
+	{"scatter", flat.GPUProduct(), product.PlanScatter, nil, false},
+	{"product", flat.GPUProduct(), product.PlanTiles, nil, false},
+	{"columns", flat.GPU(blockRows), rows.PlanColumns, nil, false},
+	{"pointwise", flat.GPU(blockRows), rows.PlanPoints, nil, false},
+	{"generic", flat.GPU(blockRows), generic.Plan, nil, false},
 }
 
 // A Choice is the schedule of a kernel.
@@ -52,21 +62,27 @@ func Choose(k *kernel.Kernel, o Options) Choice {
 	return c
 }
 
-func choose(k *kernel.Kernel, l launches) (schedule, plan, Choice) {
+func choose(k *kernel.Kernel, l emit.Launches) (schedule, emit.Plan, Choice) {
 	var unfit []string
-	if !has(k.Body, forCores) {
+	if !emit.Has(k.Body, forCores) {
 		unfit = append(unfit, "tensor cores: it has no product of BF16 or of halves")
 	}
 	for _, s := range schedules {
-		if s.tensor != nil && !has(k.Body, s.tensor) {
+		if s.tensor != nil && !emit.Has(k.Body, s.tensor) {
 			continue
 		}
 		r := flat.Of(k, s.passes)
 		p, why := s.match(r, l)
 		if why == "" {
-			return s, p, Choice{s.name, p.pieces, r, unfit}
+			return s, p, Choice{s.name, p.Pieces, r, unfit}
 		}
 		unfit = append(unfit, s.name+": "+why)
 	}
 	panic("BUG: no schedule")
 }
+
+// isNarrow reports whether a statement is a product of BF16 factors.
+func isNarrow(s kernel.Stmt) bool { return emit.IsProduct(s) && s.(*kernel.Dot).A.Type == expr.BF16 }
+
+// forCores reports whether a statement is a product of BF16, or of halves of F32.
+func forCores(s kernel.Stmt) bool { return isNarrow(s) || emit.IsProduct(s) && s.(*kernel.Dot).Split }

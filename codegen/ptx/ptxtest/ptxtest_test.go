@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/codegen/ptx"
+	"github.com/arithlang/mlc/codegen/ptx/emit"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
@@ -101,9 +102,10 @@ done:
 
 func output(text string) ptx.Output {
 	return ptx.Output{Text: []byte(text), Kernels: []ptx.Entry{{
-		Name: "pairs", Threads: 64, Scalars: []string{"N", "example"}, Step: true,
-		Blocks: expr.NewVar("N", expr.I32), Scratch: expr.Int(4),
-	}}}
+		Name: "pairs", Launch: emit.Launch{
+			Threads: 64, Scalars: []string{"N", "example"}, Step: true,
+			Blocks: expr.NewVar("N", expr.I32), Scratch: expr.Int(4),
+		}}}}
 }
 
 // verdict runs the text every way and returns the first error.
@@ -203,7 +205,7 @@ func TestFindsBeyondScratch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := NewCase(ks[0], kerneltest.Launches()[1], kerneltest.Signed, 1, ptx.Entry{Sets: 1}, 80)
+	c, err := NewCase(ks[0], kerneltest.Launches()[1], kerneltest.Signed, 1, ptx.Entry{Launch: emit.Launch{Sets: 1}}, 80)
 	if err != nil {
 		t.Fatal(err)
 	}

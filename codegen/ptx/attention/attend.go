@@ -1,0 +1,605 @@
+package attention
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/arithlang/mlc/codegen/flat"
+	"github.com/arithlang/mlc/codegen/ptx/asm"
+	"github.com/arithlang/mlc/codegen/ptx/emit"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+const (
+	// keysAtOnce is how many keys a warp holds scores for in registers: four for each partial
+	// sum of a row. Key n + keysAtOnce adds to the same partial sum as key n.
+	keysAtOnce = 128
+	fourKeys   = keysAtOnce / emit.FragmentRows // groups of 16 keys; a lane has four adjacent ones
+
+	columnsAtOnce = 64 // columns of a warp's rows in registers during a product
+
+	halves = 2 // rows of a lane: g and g + 8
+
+	mostStatic = 48 << 10 // bytes of shared memory that a kernel may declare
+
+	attentionBeside = 2 // blocks: one computes while the other waits; 3 have too few registers
+)
+
+// An attend prints an attention. Lane 4g + t of a warp has four keys from 16 m + 4t on, of rows g
+// and g + 8. Rows of keys and values are permuted within 16, so that these keys are the lane's
+// columns in two adjacent accumulators.
+type attend struct {
+	*emit.Printer
+	*attention
+	width        int               // of a head
+	many         int               // keys at once: keysAtOnce, or half of them
+	from, to     int               // groups of 16 keys, computed together
+	height, size asm.Value         // queries and keys of a cell
+	open         asm.Value         // how many keys the warp's queries may see
+	row          [halves]asm.Value // rows of the cell, by row of a lane
+	inside       [halves]asm.Value // row, at most the cell's last
+	key          asm.Value         // first key of a lane
+	even         asm.Value         // whether t is even
+	q, k, v      emit.Swizzled
+	left         emit.Factor                  // queries of the warp
+	right, below emit.Factor                  // keys and values
+	parts        map[string]emit.Accumulators // scores and other arrays by query and key, with 16 rows
+	wanted       map[string]bool              // arrays that are computed; nil: all
+	known        [halves]map[string]asm.Value // values of rows
+	meanings     map[string]*expr.Expr        // values of lets
+	buffers      map[string]bool              // of the kernel
+}
+
+// cellsOf returns the cells of a kernel's grid.
+func cellsOf(p *emit.Printer, k *kernel.Kernel, m *attention) emit.Cells {
+	f := p.F
+	f.Beside = attentionBeside
+	first := f.Do("mul.lo.s32", p.Warp, asm.Int(emit.FragmentRows))
+	a := newAttend(p, k, m, first)
+	rows := []int{m.scores.MostRows, keysAtOnce}
+	if a.apart() {
+		rows = append(rows, keysAtOnce)
+	}
+	factors := a.shared(rows...)
+	a.q, a.k, a.v = factors[0], factors[1], factors[len(factors)-1]
+	zero := asm.Int(0)
+	a.left = p.FactorOf(a.q, true, true, first, zero, a.width)
+	a.right = p.FactorOf(a.k, false, true, zero, zero, a.width)
+	a.below = p.FactorOf(a.v, false, false, zero, zero, a.width)
+	return emit.Cells{Count: kernel.Elements(kernel.Sizes(k.Grid)), Body: func(cell asm.Value) {
+		p.Set(k.Grid, cell)
+		for _, l := range m.lets {
+			p.Vars[l.Name] = p.Value(l.Value)
+		}
+		a.height, a.size = p.Value(m.scores.Axes[0].Size), p.Value(m.scores.Axes[1].Size)
+		a.open = a.openTo(m.lets, k.Grid[len(k.Grid)-1].Var, first)
+		f.If(f.Do("setp.lt.s32", zero, a.height), a.cell)
+	}}
+}
+
+// newAttend returns an attend for a warp whose rows begin at first within the cell.
+func newAttend(p *emit.Printer, k *kernel.Kernel, m *attention, first asm.Value) *attend {
+	f := p.F
+	a := &attend{Printer: p, attention: m, width: int(m.scores.Axes[2].Size.I), parts: map[string]emit.Accumulators{}, meanings: meanings(m.lets), buffers: emit.Arrays(k)}
+	g, t := f.Do("shr.u32", p.Lane, asm.Int(2)), f.Do("and.b32", p.Lane, asm.Int(3))
+	a.has(keysAtOnce)
+	for h := range halves {
+		a.row[h] = f.Do("add.s32", f.Do("add.s32", first, g), asm.Int(8*h))
+	}
+	a.key, a.even = f.Do("mul.lo.s32", t, asm.Int(4)), f.Do("setp.eq.s32", f.Do("and.b32", t, asm.Int(1)), asm.Int(0))
+	return a
+}
+
+// has sets how many keys are in shared memory at once.
+func (a *attend) has(keys int) { a.many, a.from, a.to = keys, 0, keys/emit.FragmentRows }
+
+// inHalves calls do for the first half of the groups, then for the second.
+func (a *attend) inHalves(do func()) {
+	from, to := a.from, a.to
+	middle := (from + to) / 2
+	a.to = middle
+	do()
+	a.from, a.to = middle, to
+	do()
+	a.from = from
+}
+
+// openTo returns how many keys a warp's queries, from row from on, may see. It evaluates the
+// lets as if these queries were a block; block is the variable that counts blocks. Where the
+// first key depends on the block, it returns the number of the block's keys.
+func (a *attend) openTo(lets []*kernel.Let, block string, from asm.Value) asm.Value {
+	f, vars := a.F, maps.Clone(a.Vars)
+	i := slices.IndexFunc(lets, func(l *kernel.Let) bool { return expr.Depends(l.Value, block) })
+	if i < 0 || i+1 == len(lets) || expr.Depends(expr.Subst(a.keys().Off, a.meanings), block) {
+		return a.Choose(f.Do("setp.lt.s32", from, a.height), a.size, asm.Int(0))
+	}
+	first, height := lets[i].Name, lets[i+1].Name
+	left := f.Do("sub.s32", a.height, from)
+	a.Vars[first] = f.Do("add.s32", a.Vars[first], from)
+	a.Vars[height] = f.Do("min.s32", left, asm.Int(emit.FragmentRows))
+	depend := map[string]bool{first: true, height: true}
+	for _, l := range lets[i+2:] {
+		if expr.DependsOnAny(l.Value, depend) {
+			a.Vars[l.Name], depend[l.Name] = a.Value(l.Value), true
+		}
+	}
+	n := a.Value(a.scores.Axes[1].Size)
+	a.Vars = vars
+	return a.Choose(f.Do("setp.lt.s32", asm.Int(0), left), n, asm.Int(0))
+}
+
+// shared allocates a matrix of a head's width for each number of rows. All lie in one array,
+// so that a lane's addresses in two matrices differ by a constant.
+func (a *attend) shared(rows ...int) (all []emit.Swizzled) {
+	row, bytes := a.width*emit.NarrowBytes, 0
+	for _, n := range rows {
+		bytes += n * row
+	}
+	a.Launch.Static += bytes
+	const name = "factors"
+	at := asm.Shared.At(name, a.F.SharedArray(name, bytes))
+	for _, n := range rows {
+		all = append(all, emit.Swizzled{Address: at, Cols: a.width, Format: emit.NarrowFormat, Twos: false})
+		at = at.Plus(n * row)
+	}
+	return all
+}
+
+// apart reports whether keys and values fit into shared memory together.
+func (a *attend) apart() bool {
+	return (2*keysAtOnce+a.MostRows())*a.width*emit.NarrowBytes <= mostStatic
+}
+
+// cell computes the results of some queries.
+func (a *attend) cell() {
+	f := a.F
+	last := f.Do("add.s32", a.height, asm.Int(-1))
+	for h := range halves {
+		a.inside[h] = f.Do("min.s32", a.row[h], last)
+		a.known[h] = map[string]asm.Value{}
+	}
+	f.Barrier() // all threads have read the previous cell's factors
+	a.copy(a.q, a.queries(), a.MostRows(), asm.Int(0), a.height, false)
+	few := f.Do("setp.le.s32", a.size, asm.Int(keysAtOnce))
+	f.If(few, a.once)
+	f.If(f.Do("not.pred", few), a.often)
+}
+
+// MostRows returns the most rows of a cell.
+func (a *attention) MostRows() int { return a.scores.MostRows }
+
+// copy begins to copy rows of a head from first on. Rows from left on are 0. With fours, rows
+// are permuted within 16: row 4 n + 2 j + i goes to row 8 j + 2 n + i.
+func (a *attend) copy(to emit.Swizzled, from flat.Operand, rows int, first, left asm.Value, fours bool) {
+	f, units := a.F, a.width/emit.UnitWide
+	together := a.Group.Threads / units // rows
+	row, unit := a.Divide(a.Group.Id, asm.Int(units))
+	near := f.Do("mul.lo.s32", unit, asm.Int(emit.UnitWide))
+	for slot := 0; slot*together < rows; slot++ {
+		place := f.Do("add.s32", row, asm.Int(slot*together))
+		at, here := a.UnitOf(to, place, unit), place
+		if fours {
+			bits := func(right, mask, left int) asm.Value {
+				x := f.Do("and.b32", f.Do("shr.u32", place, asm.Int(right)), asm.Int(mask))
+				return f.Do("shl.b32", x, asm.Int(left))
+			}
+			here = f.Do("or.b32", f.Do("or.b32", f.Do("and.b32", place, asm.Int(^14)), bits(3, 1, 1)), bits(1, 3, 2))
+		}
+		size := a.Choose(f.Do("setp.lt.s32", here, left), asm.Int(emit.UnitBytes), asm.Int(0))
+		source := a.Operand(from, f.Do("add.s32", first, here), near)
+		taken := asm.Bool(true)
+		if n := min(together, rows-slot*together) * units; n < a.Group.Threads {
+			taken = f.Do("setp.lt.s32", a.Group.Id, asm.Int(n))
+		}
+		f.Guarded(taken, func() { f.CopyAsync(at, source.Address, size) })
+	}
+}
+
+// arrive ends a group of copies and waits for the copies of all threads.
+func (a *attend) arrive() {
+	a.F.CommitCopies()
+	a.settle()
+}
+
+// settle waits for the groups of copies of all threads.
+func (a *attend) settle() {
+	a.F.WaitCopies(0)
+	a.F.Barrier()
+}
+
+// once computes a cell whose scores all fit into registers.
+func (a *attend) once() {
+	zero := asm.Int(0)
+	a.bring(zero, a.size, true)
+	from := a.reduceOnce(a.elements)
+	a.settle()
+	o := a.Zeros(emit.FragmentRows, a.width)
+	a.groups(zero, func(m int, key asm.Value) {
+		a.elements(from, len(a.follow), m, key)
+		a.values16(o, m, key)
+	})
+	a.addClosed(o)
+	a.results(o)
+}
+
+// often computes a cell with more keys: each reduction over keys computes the scores again.
+func (a *attend) often() {
+	a.reduceAgain(func(do func(first asm.Value)) { a.blocks(do, false) })
+	o := a.Zeros(emit.FragmentRows, a.width)
+	a.blocks(func(first asm.Value) {
+		a.groups(first, func(m int, key asm.Value) {
+			a.elements(0, len(a.follow), m, key)
+			a.values16(o, m, key)
+		})
+	}, true)
+	a.addClosed(o)
+	a.results(o)
+}
+
+// reduceOnce computes the statements that follow, up to the last reduction over keys, where
+// all scores are in registers. It returns the index of the next statement. Elements computes
+// statements [from, to) for four keys.
+func (a *attend) reduceOnce(elements func(from, to, m int, key asm.Value)) (from int) {
+	a.scalars(0)
+	for i, s := range a.follow {
+		if r, ok := a.overKeys(s); ok {
+			sums := a.sums(r)
+			a.groups(asm.Int(0), func(m int, key asm.Value) {
+				elements(from, i, m, key)
+				a.partial(r, sums, m, key)
+			})
+			a.combine(r, sums)
+			from = i + 1
+			a.scalars(from)
+		}
+	}
+	return from
+}
+
+// reduceAgain computes reductions where scores are not in registers: each reduction computes
+// its operands again, by parts of the keys.
+func (a *attend) reduceAgain(parts func(do func(first asm.Value))) {
+	a.scalars(0)
+	for i, s := range a.follow {
+		if r, ok := a.overKeys(s); ok {
+			sums := a.sums(r)
+			a.wanted = a.wantedBy(i)
+			parts(func(first asm.Value) {
+				a.groups(first, func(m int, key asm.Value) {
+					a.elements(0, i, m, key)
+					a.partial(r, sums, m, key)
+				})
+				a.swap(sums)
+			})
+			a.wanted = nil
+			a.combine(r, sums)
+			a.scalars(i + 1)
+		}
+	}
+}
+
+// wantedBy returns the arrays and random words that a reduction needs.
+func (a *attend) wantedBy(reduction int) map[string]bool {
+	wanted := map[string]bool{}
+	want := func(s kernel.Stmt) {
+		for _, e := range expr.Elems(kernel.Reads(s)...) {
+			wanted[e.Name] = true
+		}
+	}
+	want(a.follow[reduction])
+	for _, s := range slices.Backward(a.follow[:reduction]) {
+		if set, ok := s.(*kernel.Set); ok && wanted[set.Dst.Name] {
+			want(set)
+		}
+	}
+	return wanted
+}
+
+// wants reports whether an array, or random words, are computed.
+func (a *attend) wants(name string) bool { return a.wanted == nil || a.wanted[name] }
+
+// blocks computes the scores of keysAtOnce keys at a time, and calls do with the first key.
+func (a *attend) blocks(do func(first asm.Value), values bool) {
+	a.Count(asm.Int(0), a.size, asm.Int(keysAtOnce), func(first asm.Value) {
+		left := a.F.Do("sub.s32", a.size, first)
+		a.F.Barrier()
+		a.bring(first, left, values)
+		if values {
+			a.settle()
+		}
+		do(first)
+	})
+}
+
+// bring computes the scores of a block of keys. With values, it also begins to copy their
+// values: at once if both fit, otherwise after all threads have read the keys.
+func (a *attend) bring(first, left asm.Value, values bool) {
+	f, wait := a.F, 0
+	a.copy(a.k, a.keys(), keysAtOnce, first, left, true)
+	f.CommitCopies()
+	behind := func() {
+		a.copy(a.v, a.vs(), keysAtOnce, first, left, true)
+		f.CommitCopies()
+	}
+	if values && a.apart() {
+		behind()
+		wait = 1
+	}
+	f.WaitCopies(wait)
+	f.Barrier()
+	a.multiply(first)
+	if values && !a.apart() {
+		f.Barrier()
+		behind()
+	}
+}
+
+// groups calls do for each group of 16 keys, from first on, that the warp's queries may see.
+// The weights of other keys are 0, which changes no sum.
+func (a *attend) groups(first asm.Value, do func(m int, key asm.Value)) {
+	f := a.F
+	for m := a.from; m < a.to; m++ {
+		from := f.Do("add.s32", first, asm.Int(m*emit.FragmentRows))
+		f.If(f.Do("setp.lt.s32", from, a.open), func() { do(m, f.Do("add.s32", from, a.key)) })
+	}
+}
+
+// multiply computes the scores.
+func (a *attend) multiply(first asm.Value) { a.product(a.scores.Dst.Name, a.left, a.right, first) }
+
+// product computes an array: the products of the warp's rows with keys from first on.
+func (a *attend) product(name string, rows, keys emit.Factor, first asm.Value) {
+	p := a.Zeros(emit.FragmentRows, a.many)
+	a.parts[name] = p
+	for k := 0; k < a.width; k += columnsAtOnce {
+		var left [][]asm.Value
+		for i := k; i < min(a.width, k+columnsAtOnce); i += emit.FragmentDeep {
+			left = append(left, a.Fragment(rows, 0, i))
+		}
+		a.groups(first, func(m int, _ asm.Value) {
+			pair := emit.Accumulators{p[0][2*m:][:2]}
+			for i, l := range left {
+				pair.Add(a.F, [][]asm.Value{l}, [][]asm.Value{a.Fragment(keys, m*emit.FragmentRows, k+i*emit.FragmentDeep)})
+			}
+		})
+	}
+}
+
+// four returns a lane's elements of an array: row h, the four keys of group m.
+func (a *attend) four(name string, h, m int) []asm.Value {
+	x, y := a.parts[name][0][2*m], a.parts[name][0][2*m+1]
+	return []asm.Value{x[2*h], x[2*h+1], y[2*h], y[2*h+1]}
+}
+
+// fourOfAll returns four of each array.
+func (a *attend) fourOfAll(h, m int) map[string][]asm.Value {
+	all := map[string][]asm.Value{}
+	for name := range a.parts {
+		all[name] = a.four(name, h, m)
+	}
+	return all
+}
+
+// enter sets the variables to row h of a lane.
+func (a *attend) enter(h int) {
+	a.Vars[emit.RowVar] = a.inside[h]
+	for name, v := range a.known[h] {
+		a.Vars[name] = v
+	}
+}
+
+// scalars computes the values of whole rows, from a statement to the next reduction over keys.
+func (a *attend) scalars(from int) {
+	for _, s := range a.follow[from:] {
+		switch s := s.(type) {
+		case *kernel.Reduce:
+			if _, ok := a.overKeys(s); ok {
+				return
+			}
+			a.along(s)
+		case *kernel.Let:
+			for h := range halves {
+				a.enter(h)
+				a.known[h][s.Name] = a.Value(s.Value)
+			}
+		}
+	}
+}
+
+// overKeys reports whether a statement is a reduction over keys.
+func (a *attend) overKeys(s kernel.Stmt) (r *kernel.Reduce, ok bool) {
+	r, ok = s.(*kernel.Reduce)
+	return r, ok && !a.ofHead(r, a.buffers)
+}
+
+// along computes a reduction over the width of a head. A lane takes the columns of a row that
+// it would take as keys.
+func (a *attend) along(r *kernel.Reduce) {
+	sums, op := a.sums(r), emit.Reductions[r.Op].Op
+	for h := range halves {
+		a.enter(h)
+		for m := range a.width / emit.FragmentRows {
+			column := a.F.Do("add.s32", a.key, asm.Int(m*emit.FragmentRows))
+			for _, v := range a.beside(r.Value, r.Axis.Var, column) {
+				a.F.Into(sums[h][m], op, sums[h][m], v)
+			}
+		}
+	}
+	a.combine(r, sums)
+}
+
+// beside computes an expression for four adjacent columns. Elements are loaded together if
+// the values of lets show that they are adjacent and aligned.
+func (a *attend) beside(value *expr.Expr, name string, first asm.Value) []asm.Value {
+	value = a.Own(value)
+	loaded := map[*expr.Expr][]asm.Value{}
+	a.Vars[name] = first
+	for _, e := range expr.Elems(value) {
+		if emit.Aligned(expr.Subst(e, a.meanings), name, 4, a.Aligned) {
+			loaded[e] = a.Load(a.At(e, emit.Known{}), 4)
+		}
+	}
+	return a.Across(value, name, first, 4, loaded)
+}
+
+// elements computes the elementwise statements of [from, to) for four keys of each row of a lane.
+func (a *attend) elements(from, to, m int, key asm.Value) {
+	for h := range halves {
+		a.enter(h)
+		given := a.fourOfAll(h, m)
+		for _, s := range a.follow[from:to] {
+			switch s := s.(type) {
+			case *kernel.Random:
+				if !a.wants(s.Dst) {
+					continue
+				}
+				counter := a.F.Do("add.s32", a.Value(expr.New(expr.Div, s.Base, expr.Int(emit.PhiloxWords))), a.F.Do("shr.u32", key, asm.Int(2)))
+				words := a.WordsOf(s)(counter)
+				given[s.Dst] = words[:]
+			case *kernel.Set:
+				if a.wants(s.Dst.Name) {
+					given[s.Dst.Name] = a.each4(s.Value, s.Axes[0].Var, key, given)
+				}
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(a.parts)) {
+			for i, at := range a.four(name, h, m) {
+				if v := given[name][i]; v != at {
+					a.F.Move(at, v)
+				}
+			}
+		}
+	}
+}
+
+// each4 computes an expression for four keys. Where it reads memory, the last key stands in
+// for keys that do not exist.
+func (a *attend) each4(value *expr.Expr, name string, key asm.Value, given map[string][]asm.Value) []asm.Value {
+	value = a.Own(value)
+	last := a.F.Do("add.s32", a.size, asm.Int(-1))
+	var vs []asm.Value
+	for i := range 4 {
+		so, reads := emit.Known{}, false
+		for _, e := range expr.Elems(value) {
+			if four, ok := given[e.Name]; ok {
+				so[e] = four[i]
+			} else {
+				reads = true
+			}
+		}
+		at := a.F.Do("add.s32", key, asm.Int(i))
+		if reads {
+			at = a.F.Do("min.s32", at, last)
+		}
+		a.Vars[name] = at
+		vs = append(vs, a.Eval(value, so))
+	}
+	return vs
+}
+
+// sums returns the initial partial values of a reduction, by row of a lane and group of keys.
+func (a *attend) sums(r *kernel.Reduce) [halves][]asm.Value {
+	var all [halves][]asm.Value
+	for h := range halves {
+		for range fourKeys {
+			all[h] = append(all[h], a.F.Variable(asm.F32(emit.Reductions[r.Op].Start)))
+		}
+	}
+	return all
+}
+
+// partial combines four keys into the partial value of their group.
+func (a *attend) partial(r *kernel.Reduce, sums [halves][]asm.Value, m int, key asm.Value) {
+	f, op := a.F, emit.Reductions[r.Op]
+	for h := range halves {
+		a.enter(h)
+		for i, v := range a.each4(r.Value, r.Axis.Var, key, a.fourOfAll(h, m)) {
+			there := f.Do("setp.lt.s32", f.Do("add.s32", key, asm.Int(i)), a.size)
+			f.Into(sums[h][m], op.Op, sums[h][m], a.Choose(there, v, asm.F32(op.Start)))
+		}
+	}
+}
+
+// swap exchanges the halves of the partial values after the last group, if the keys at once
+// use only the first half.
+func (a *attend) swap(sums [halves][]asm.Value) {
+	n := a.many / emit.FragmentRows
+	if a.to < n {
+		return
+	}
+	for _, part := range sums {
+		for m := range fourKeys - n {
+			first := a.F.Copy(part[m])
+			a.F.Move(part[m], part[m+n])
+			a.F.Move(part[m+n], first)
+		}
+	}
+}
+
+// combine combines the 32 partial values of a row as kernel.Reduce says. Partial values of a
+// lane are four apart.
+func (a *attend) combine(r *kernel.Reduce, sums [halves][]asm.Value) {
+	f, op := a.F, emit.Reductions[r.Op].Op
+	for h, part := range sums {
+		for n := fourKeys / 2; n > 0; n /= 2 {
+			for m := range n {
+				f.Into(part[m], op, part[m], part[m+n])
+			}
+		}
+		for d := 2; d > 0; d /= 2 {
+			f.Into(part[0], op, part[0], f.Shuffle("bfly", part[0], d))
+		}
+		a.known[h][r.Name] = f.Do("add.rn.f32", part[0], asm.F32(0))
+	}
+}
+
+// values16 rounds the weights of 16 keys and adds their products with values.
+func (a *attend) values16(o emit.Accumulators, m int, key asm.Value) {
+	a.rounded16(o, a.scores.Dst.Name, a.below, m, key)
+}
+
+// rounded16 rounds an array's elements for 16 keys and adds their products with rows of below.
+func (a *attend) rounded16(o emit.Accumulators, name string, below emit.Factor, m int, key asm.Value) {
+	f, p := a.F, a.parts[name]
+	for h := range halves {
+		for i, at := range a.four(name, h, m) {
+			there := f.Do("setp.lt.s32", f.Do("add.s32", key, asm.Int(i)), a.size)
+			f.Move(at, a.Choose(there, at, asm.F32(0)))
+		}
+	}
+	left := [][]asm.Value{a.LeftOf(p[0][2*m], p[0][2*m+1])}
+	for j := 0; j < a.width; j += emit.FragmentRows {
+		pair := emit.Accumulators{o[0][j/emit.FragmentCols:][:2]}
+		pair.Add(f, left, [][]asm.Value{a.Fragment(below, j, m*emit.FragmentRows)})
+	}
+}
+
+// addClosed adds to sums over keys the products of the keys that groups left out. These are 0,
+// which turns the -0 that an underflow leaves into 0.
+func (a *attend) addClosed(sums ...emit.Accumulators) {
+	f := a.F
+	whole := f.Do("and.b32", f.Do("add.s32", a.open, asm.Int(emit.FragmentRows-1)), asm.Int(-emit.FragmentRows))
+	none := a.Choose(f.Do("setp.lt.s32", whole, a.size), asm.F32(0), asm.F32(float32(math.Copysign(0, -1))))
+	for _, o := range sums {
+		o.AddAll(f, none)
+	}
+}
+
+// results writes the last product after its epilogue, and the leaves of each row.
+func (a *attend) results(o emit.Accumulators) {
+	a.write(o, a.values, a.out, a.row, a.height)
+	if len(a.leaves) == 0 {
+		return
+	}
+	mine := a.F.Do("setp.eq.s32", a.key, asm.Int(0))
+	for h := range halves {
+		a.F.If(a.F.Do("and.pred", mine, a.F.Do("setp.lt.s32", a.row[h], a.height)), func() {
+			a.enter(h)
+			for _, s := range a.leaves {
+				a.Store(s.Dst, a.Value(s.Value))
+			}
+		})
+	}
+}

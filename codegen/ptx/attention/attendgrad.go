@@ -1,0 +1,321 @@
+package attention
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/arithlang/mlc/codegen/flat"
+	"github.com/arithlang/mlc/codegen/ptx/asm"
+	"github.com/arithlang/mlc/codegen/ptx/emit"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+const (
+	gradWarps   = 4
+	gradRows    = gradWarps * emit.FragmentRows // of all warps
+	blockOfRows = gradRows / 2                  // queries of a block of the kernel
+
+	statsName = "stats." // a tile for numbers of queries; no kernel's tile has this name
+)
+
+// room returns how many blocks of queries, and how many keys, are in shared memory. With the widest
+// heads half of the warps have no queries.
+func (g *attentionGrad) room() (blocks, keys int) {
+	row := 2 * emit.NarrowBytes * int(g.scores.Axes[2].Size.I) // of two factors
+	for _, r := range [][2]int{{2, keysAtOnce}, {2, keysAtOnce / 2}, {1, keysAtOnce / 2}} {
+		if blocks, keys = r[0], r[1]; (blocks*blockOfRows+keys)*row <= mostStatic {
+			break
+		}
+	}
+	return blocks, keys
+}
+
+// An attendGrad prints the gradient of an attention. First, warps have rows of queries, as in
+// attend, and compute the gradients by query and the reductions of each row. Then they have rows
+// of keys: the transposed products give the transposed arrays, which the gradients by key
+// multiply.
+type attendGrad struct {
+	*attend
+	m            *attentionGrad
+	rows, cols   []emit.Swizzled // queries and keys of the arrays' products
+	blocks       asm.Value       // of queries
+	together     int             // blocks together in shared memory
+	most         asm.Value       // keys of a cell
+	half, within asm.Value       // the block, of two, of the warp's queries, and their place in it
+	needed       map[string]bool // values of a row that elements need
+	stats        []string        // needed values that are reduced or read from memory, kept by query
+}
+
+// gradCells returns the cells of a kernel's grid.
+func gradCells(p *emit.Printer, k *kernel.Kernel, m *attentionGrad) emit.Cells {
+	f := p.F
+	f.Beside = attentionBeside
+	within := f.Do("mul.lo.s32", f.Do("and.b32", p.Warp, asm.Int(1)), asm.Int(emit.FragmentRows))
+	g := &attendGrad{attend: newAttend(p, k, &m.attention, within), m: m, half: f.Do("shr.u32", p.Warp, asm.Int(1)), within: within}
+	g.meanings = meanings(slices.Concat(m.lets, m.inner))
+	g.needed = m.neededByElements()
+	blocks, keys := m.room()
+	g.together = blocks
+	g.has(keys)
+	for _, s := range m.follow {
+		if name := kernel.Bound(s); g.needed[name] && !plainLet(s) {
+			g.stats = append(g.stats, name)
+		}
+	}
+	factors := g.shared(blocks*blockOfRows, blocks*blockOfRows, keys, keys)
+	g.rows, g.cols = factors[:2], factors[2:]
+	most, _ := m.mostBlocks()
+	size := expr.Simplify(expr.New(expr.Mul, most, expr.Int(int64(blockOfRows*len(g.stats)))))
+	tiles := []kernel.Stmt{&kernel.Tile{Name: statsName, Type: expr.F32, Shape: []*expr.Expr{size}}}
+	for _, t := range k.Once {
+		if slices.ContainsFunc(m.sides, func(s side) bool { return s.Dst.Name == t.(*kernel.Tile).Name }) {
+			tiles = append(tiles, t)
+		}
+	}
+	p.Place(tiles, nil)
+	return emit.Cells{Count: kernel.Elements(kernel.Sizes(k.Grid)), Body: func(cell asm.Value) {
+		p.Set(k.Grid, cell)
+		g.overExamples(func() {
+			for _, l := range m.lets {
+				p.Vars[l.Name] = p.Value(l.Value)
+			}
+			g.cell()
+		})
+	}}
+}
+
+// overExamples calls do for each example, or once without a loop over examples.
+func (g *attendGrad) overExamples(do func()) {
+	if g.m.examples == nil {
+		do()
+		return
+	}
+	all := func(sets []*kernel.Set) {
+		g.F.Barrier()
+		for _, s := range sets {
+			g.Assign(s)
+		}
+		g.F.Barrier()
+	}
+	all(g.m.before)
+	l := g.m.examples
+	g.Count(g.Value(l.Lo), g.Value(l.Hi), asm.Int(1), func(i asm.Value) {
+		g.Vars[l.Var] = i
+		do()
+	})
+	all(g.m.after)
+}
+
+// enterBlock sets the variables to a block of queries.
+func (g *attendGrad) enterBlock(number asm.Value) {
+	g.Vars[g.m.block.Var] = number
+	for _, l := range g.m.inner {
+		g.Vars[l.Name] = g.Value(l.Value)
+	}
+	zero := asm.Int(0)
+	g.height = g.F.Do("max.s32", g.Value(g.scores.Axes[0].Size), zero)
+	g.size = g.F.Do("max.s32", g.Value(g.scores.Axes[1].Size), zero)
+	g.open = g.size
+}
+
+// openOf returns how many keys 16 queries of a block, from row from on, may see.
+func (g *attendGrad) openOf(from asm.Value) asm.Value {
+	return g.openTo(g.m.inner, g.m.block.Var, from)
+}
+
+// cell computes all gradients of a head of an example.
+func (g *attendGrad) cell() {
+	f := g.F
+	g.blocks = g.Value(g.m.block.Hi)
+	f.If(f.Do("setp.lt.s32", asm.Int(0), g.blocks), func() {
+		g.enterBlock(asm.Int(0))
+		first := g.size
+		g.enterBlock(f.Do("add.s32", g.blocks, asm.Int(-1)))
+		g.most = f.Do("max.s32", first, g.size) // the end of a window moves one way
+		few := f.Do("setp.le.s32", g.most, asm.Int(g.many))
+		f.Barrier()
+		f.If(few, func() {
+			g.copyKeys(asm.Int(0))
+			g.byRows(true)
+			g.byColumns(true)
+		})
+		f.If(f.Do("not.pred", few), func() {
+			g.byRows(false)
+			g.byColumns(false)
+		})
+	})
+}
+
+// copyKeys begins to copy the factors with a row for each key, from first on, of the arrays that
+// are computed.
+func (g *attendGrad) copyKeys(first asm.Value) {
+	vars, height, size, open := maps.Clone(g.Vars), g.height, g.size, g.open
+	g.enterBlock(asm.Int(0))
+	_, keys := g.m.factors()
+	left := g.F.Do("sub.s32", g.most, first)
+	for i, o := range keys {
+		if g.wants(g.m.arrays[i].Dst.Name) {
+			g.copy(g.cols[i], o, g.many, first, left, true)
+		}
+	}
+	g.Vars, g.height, g.size, g.open = vars, height, size, open
+}
+
+// copyRows begins to copy the factors with a row for each query, of as many blocks as fit: two,
+// or one.
+func (g *attendGrad) copyRows(block asm.Value) {
+	f, left := g.F, asm.Int(0)
+	if g.together > 1 {
+		next := f.Do("add.s32", block, asm.Int(1))
+		g.enterBlock(next)
+		left = g.Choose(f.Do("setp.lt.s32", next, g.blocks), g.height, asm.Int(0))
+	}
+	g.enterBlock(block)
+	left = f.Do("add.s32", g.height, left)
+	queries, _ := g.m.factors()
+	for i, o := range queries {
+		g.copy(g.rows[i], o, g.together*blockOfRows, asm.Int(0), left, false)
+	}
+}
+
+// turns goes through the blocks of queries, as many as shared memory holds at a time.
+func (g *attendGrad) turns(do func(block asm.Value)) {
+	g.Count(asm.Int(0), g.blocks, asm.Int(g.together), do)
+}
+
+// byRows computes the gradients by query. Once says that all keys are in shared memory.
+func (g *attendGrad) byRows(once bool) {
+	f := g.F
+	g.turns(func(block asm.Value) {
+		f.Barrier()
+		g.copyRows(block)
+		g.arrive()
+		mine := f.Do("add.s32", block, g.half)
+		g.enterBlock(f.Do("min.s32", mine, f.Do("add.s32", g.blocks, asm.Int(-1))))
+		active := f.Do("and.pred", f.Do("setp.lt.s32", mine, g.blocks), f.Do("setp.lt.s32", g.within, g.height))
+		active = f.Do("and.pred", active, f.Do("setp.lt.s32", g.half, asm.Int(g.together)))
+		if len(g.m.sides) == 0 { // sides have elements of closed keys
+			g.open = g.openOf(g.within)
+		}
+		last := f.Do("max.s32", f.Do("add.s32", g.height, asm.Int(-1)), asm.Int(0))
+		for h := range halves {
+			g.inside[h] = f.Do("min.s32", g.row[h], last)
+			g.known[h] = map[string]asm.Value{}
+		}
+		if once {
+			f.If(active, func() { g.rowsOnce(mine) })
+			return
+		}
+		g.rowsOften(mine, active)
+	})
+}
+
+// multiplyRows computes the arrays for the warp's queries and the keys in shared memory, from
+// first on.
+func (g *attendGrad) multiplyRows(first asm.Value) {
+	zero := asm.Int(0)
+	from := g.F.Do("mul.lo.s32", g.Warp, asm.Int(emit.FragmentRows))
+	clear(g.parts)
+	for i, d := range g.m.arrays {
+		if !g.wants(d.Dst.Name) {
+			continue
+		}
+		left := g.FactorOf(g.rows[i], true, true, from, zero, g.width)
+		g.product(d.Dst.Name, left, g.FactorOf(g.cols[i], false, true, zero, zero, g.width), first)
+	}
+}
+
+// rowsOnce computes the gradients of queries whose arrays fit into registers.
+func (g *attendGrad) rowsOnce(block asm.Value) {
+	zero := asm.Int(0)
+	g.multiplyRows(zero)
+	from := g.reduceOnce(g.follows)
+	sums := g.zeroSums()
+	g.groups(zero, func(m int, key asm.Value) {
+		g.follows(from, len(g.follow), m, key)
+		g.addRows(sums, m, key)
+	})
+	g.addClosed(sums...)
+	g.writeRows(sums, block)
+}
+
+// rowsOften computes them where the arrays do not fit: each reduction computes the arrays again.
+func (g *attendGrad) rowsOften(block, active asm.Value) {
+	g.reduceAgain(func(do func(first asm.Value)) { g.parted(active, do) })
+	sums := g.zeroSums()
+	g.parted(active, func(first asm.Value) {
+		g.groups(first, func(m int, key asm.Value) {
+			g.follows(0, len(g.follow), m, key)
+			g.addRows(sums, m, key)
+		})
+	})
+	g.F.If(active, func() {
+		g.addClosed(sums...)
+		g.writeRows(sums, block)
+	})
+}
+
+// parted computes the arrays part by part of the keys, and calls do for each part.
+func (g *attendGrad) parted(active asm.Value, do func(first asm.Value)) {
+	g.Count(asm.Int(0), g.most, asm.Int(g.many), func(first asm.Value) {
+		g.F.Barrier()
+		g.copyKeys(first)
+		g.arrive()
+		g.F.If(active, func() {
+			g.inHalves(func() {
+				g.multiplyRows(first)
+				do(first)
+			})
+		})
+	})
+}
+
+// zeroSums returns accumulators for the gradients by query.
+func (g *attendGrad) zeroSums() (all []emit.Accumulators) {
+	for range g.m.byQuery {
+		all = append(all, g.Zeros(emit.FragmentRows, g.width))
+	}
+	return all
+}
+
+// addRows adds the products of 16 keys to the gradients by query.
+func (g *attendGrad) addRows(sums []emit.Accumulators, m int, key asm.Value) {
+	_, keys := g.m.factors()
+	zero := asm.Int(0)
+	for i, d := range g.m.byQuery {
+		tile := g.cols[factorAt(keys, flat.ProductOf(d.Dot).B)]
+		g.rounded16(sums[i], g.m.rounded[d.A.Name].Name, g.FactorOf(tile, false, false, zero, zero, g.width), m, key)
+	}
+}
+
+// writeRows writes the gradients by query, and the stats of each row.
+func (g *attendGrad) writeRows(sums []emit.Accumulators, block asm.Value) {
+	f := g.F
+	for i, d := range g.m.byQuery {
+		g.write(sums[i], d.Dot, d.out, g.row, g.height)
+	}
+	g.rest()
+	mine := f.Do("setp.eq.s32", g.key, asm.Int(0))
+	for h := range halves {
+		f.If(f.Do("and.pred", mine, f.Do("setp.lt.s32", g.row[h], g.height)), func() {
+			at := g.statsOf(block, g.row[h])
+			for i, name := range g.stats {
+				f.Store(at.Further(i).Address, g.known[h][name])
+			}
+		})
+	}
+}
+
+// plainLet reports whether a statement is a let that reads no array.
+func plainLet(s kernel.Stmt) bool {
+	l, ok := s.(*kernel.Let)
+	return ok && len(expr.Elems(l.Value)) == 0
+}
+
+// statsOf returns the address of a query's stats.
+func (g *attendGrad) statsOf(block, row asm.Value) emit.Address {
+	f := g.F
+	query := f.Do("mad.lo.s32", block, asm.Int(blockOfRows), row)
+	return g.Element(g.Slices[statsName], f.Do("mul.lo.s32", query, asm.Int(len(g.stats))))
+}

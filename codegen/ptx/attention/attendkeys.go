@@ -1,0 +1,235 @@
+package attention
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/arithlang/mlc/codegen/flat"
+	"github.com/arithlang/mlc/codegen/ptx/asm"
+	"github.com/arithlang/mlc/codegen/ptx/emit"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// byColumns computes the gradients by key: a warp has 16 keys, and goes through all queries.
+func (g *attendGrad) byColumns(once bool) {
+	f := g.F
+	parts := func(do func(first asm.Value)) {
+		if once {
+			do(asm.Int(0))
+			return
+		}
+		g.Count(asm.Int(0), g.most, asm.Int(g.many), func(first asm.Value) {
+			f.Barrier()
+			g.copyKeys(first)
+			g.arrive()
+			do(first)
+		})
+	}
+	if once { // else each part begins with a barrier
+		f.Barrier() // the stats are there
+	}
+	several := f.Do("setp.lt.s32", asm.Int(g.together), g.blocks)
+	parts(func(first asm.Value) {
+		g.Count(asm.Int(0), asm.Int(g.many/gradRows), asm.Int(1), func(turn asm.Value) {
+			tile := f.Do("mad.lo.s32", turn, asm.Int(gradRows), f.Do("mul.lo.s32", g.Warp, asm.Int(emit.FragmentRows)))
+			var sums []emit.Accumulators
+			for range g.m.byKey {
+				sums = append(sums, g.Zeros(emit.FragmentRows, g.width))
+			}
+			c := g.keyRowsOf(first, tile)
+			g.turns(func(block asm.Value) {
+				f.If(several, func() {
+					f.Barrier()
+					g.copyRows(block)
+					g.arrive()
+				})
+				g.Count(asm.Int(0), asm.Int(g.together), asm.Int(1), func(half asm.Value) {
+					mine := f.Do("add.s32", block, half)
+					f.If(f.Do("setp.lt.s32", mine, g.blocks), func() {
+						g.enterBlock(mine)
+						c.block(mine, half, sums)
+					})
+				})
+			})
+			c.write(sums)
+		})
+	})
+}
+
+// A keyRows is 16 keys that a warp has for rows.
+type keyRows struct {
+	*attendGrad
+	from  asm.Value         // the first one
+	tile  asm.Value         // its row in shared memory
+	keyOf [halves]asm.Value // of a lane
+}
+
+func (g *attendGrad) keyRowsOf(first, tile asm.Value) *keyRows {
+	f := g.F
+	c := &keyRows{attendGrad: g, from: f.Do("add.s32", first, tile), tile: tile}
+	lane := f.Do("shr.u32", g.Lane, asm.Int(2))
+	pair := f.Do("mul.lo.s32", f.Do("shr.u32", lane, asm.Int(1)), asm.Int(4)) // rows are permuted as in copy
+	for h := range halves {
+		near := f.Do("add.s32", f.Do("add.s32", pair, f.Do("and.b32", lane, asm.Int(1))), asm.Int(2*h))
+		c.keyOf[h] = f.Do("add.s32", c.from, near)
+	}
+	return c
+}
+
+// block adds the products of a block of queries to the sums. If only the last 16 queries see the
+// first key, it adds only their products; if none does, 0.
+func (c *keyRows) block(number, half asm.Value, sums []emit.Accumulators) {
+	f := c.F
+	rows := f.Do("mul.lo.s32", half, asm.Int(blockOfRows))
+	left := map[string][][]asm.Value{}
+	for _, e := range c.m.rounded {
+		left[e.Name] = make([][]asm.Value, blockOfRows/emit.FragmentRows)
+	}
+	var open []asm.Value
+	for n := range blockOfRows / emit.FragmentRows {
+		for _, name := range slices.Sorted(maps.Keys(left)) {
+			for range 4 {
+				left[name][n] = append(left[name][n], f.Variable(asm.Int(0)))
+			}
+		}
+		open = append(open, f.Do("setp.lt.s32", c.from, c.openOf(asm.Int(n*emit.FragmentRows))))
+		f.If(open[n], func() {
+			rounded := c.elementsOf(number, n*emit.FragmentRows, c.products(rows, n*emit.FragmentRows))
+			for _, name := range slices.Sorted(maps.Keys(left)) {
+				for i, word := range rounded[name] {
+					f.Move(left[name][n][i], word)
+				}
+			}
+		})
+	}
+	f.If(open[0], func() { c.addTo(sums, rows, left, 0) })
+	first := f.Do("not.pred", open[0])
+	f.If(f.Do("and.pred", open[1], first), func() { c.addTo(sums, rows, left, 1) })
+	f.If(f.Do("and.pred", f.Do("not.pred", open[1]), first), func() {
+		for _, sum := range sums {
+			sum.AddAll(f, asm.F32(0)) // as the block would
+		}
+	})
+}
+
+// products computes the arrays for 16 queries of the block, from first on.
+func (c *keyRows) products(rows asm.Value, first int) map[string][][]asm.Value {
+	zero, arrays := asm.Int(0), map[string][][]asm.Value{}
+	for i, d := range c.m.arrays {
+		left := c.FactorOf(c.cols[i], true, true, c.tile, zero, c.width)
+		right := c.FactorOf(c.rows[i], false, true, rows, zero, c.width)
+		acc := c.Zeros(emit.FragmentRows, emit.FragmentRows)
+		for k := 0; k < c.width; k += emit.FragmentDeep {
+			acc.Add(c.F, [][]asm.Value{c.Fragment(left, 0, k)}, [][]asm.Value{c.Fragment(right, first, k)})
+		}
+		arrays[d.Dst.Name] = acc[0]
+	}
+	return arrays
+}
+
+// addTo adds the products of rounded arrays to the sums, from group from of 16 queries on.
+func (c *keyRows) addTo(sums []emit.Accumulators, rows asm.Value, rounded map[string][][]asm.Value, from int) {
+	queries, _ := c.m.factors()
+	for i, d := range c.m.byKey {
+		below := c.FactorOf(c.rows[factorAt(queries, flat.ProductOf(d.Dot).B)], false, false, rows, asm.Int(0), c.width)
+		left := rounded[c.m.rounded[d.A.Name].Name]
+		for j := 0; j < c.width; j += emit.FragmentRows {
+			pair := emit.Accumulators{sums[i][0][j/emit.FragmentCols:][:2]}
+			for n := from; n < len(left); n++ {
+				pair.Add(c.F, left[n:n+1], [][]asm.Value{c.Fragment(below, j, n*emit.FragmentDeep)})
+			}
+		}
+	}
+}
+
+// elementsOf computes the statements that follow for each element, and rounds the results to
+// left fragments, by array. Elements of keys or queries that do not exist are 0.
+func (c *keyRows) elementsOf(block asm.Value, first int, arrays map[string][][]asm.Value) map[string][]asm.Value {
+	f := c.F
+	last := f.Do("add.s32", c.height, asm.Int(-1))
+	lastKey := f.Do("add.s32", c.size, asm.Int(-1))
+	out := map[string][][]asm.Value{}
+	for _, e := range c.m.rounded {
+		out[e.Name] = [][]asm.Value{make([]asm.Value, 4), make([]asm.Value, 4)}
+	}
+	quad := f.Do("shr.u32", c.key, asm.Int(1)) // 2 t
+	for j := range emit.FragmentRows / emit.FragmentCols {
+		for side := range 2 {
+			row := f.Do("add.s32", quad, asm.Int(first+j*emit.FragmentCols+side))
+			inside := f.Do("min.s32", row, last)
+			c.Vars[emit.RowVar] = inside
+			words := c.enterQuery(block, inside)
+			for h := range halves {
+				key := f.Do("min.s32", c.keyOf[h], lastKey)
+				given := map[string]asm.Value{}
+				for name, acc := range arrays {
+					given[name] = acc[j][2*h+side]
+				}
+				c.followOne(given, words, key, h)
+				there := f.Do("and.pred", f.Do("setp.lt.s32", row, c.height), f.Do("setp.lt.s32", c.keyOf[h], c.size))
+				for _, name := range slices.Sorted(maps.Keys(out)) {
+					out[name][j][2*h+side] = c.Choose(there, given[name], asm.F32(0))
+				}
+			}
+		}
+	}
+	rounded := map[string][]asm.Value{}
+	for _, name := range slices.Sorted(maps.Keys(out)) {
+		rounded[name] = c.LeftOf(out[name][0], out[name][1])
+	}
+	return rounded
+}
+
+// enterQuery sets the variables to a query, and returns its random words for four keys; a lane
+// has two of these keys.
+func (c *keyRows) enterQuery(block, row asm.Value) map[string][]asm.Value {
+	f := c.F
+	at, words := c.statsOf(block, row), map[string][]asm.Value{}
+	for i, name := range c.stats {
+		c.Vars[name] = c.Load(at.Further(i), 1)[0]
+	}
+	for _, s := range c.follow {
+		switch s := s.(type) {
+		case *kernel.Let:
+			if c.needed[s.Name] && plainLet(s) {
+				c.Vars[s.Name] = c.Value(s.Value)
+			}
+		case *kernel.Random:
+			counter := f.Do("add.s32", c.Value(expr.New(expr.Div, s.Base, expr.Int(emit.PhiloxWords))), f.Do("shr.u32", c.keyOf[0], asm.Int(2)))
+			four := c.WordsOf(s)(counter)
+			words[s.Dst] = four[:]
+		}
+	}
+	return words
+}
+
+// followOne computes the statements that follow for an element.
+func (c *keyRows) followOne(given map[string]asm.Value, words map[string][]asm.Value, key asm.Value, h int) {
+	odd := c.F.Do("setp.ne.s32", c.F.Do("and.b32", c.keyOf[0], asm.Int(1)), asm.Int(0))
+	for _, name := range slices.Sorted(maps.Keys(words)) {
+		given[name] = c.Choose(odd, words[name][2*h+1], words[name][2*h])
+	}
+	for _, s := range c.follow {
+		set, ok := s.(*kernel.Set)
+		if !ok {
+			continue
+		}
+		value, so := c.Own(set.Value), emit.Known{}
+		for _, e := range expr.Elems(value) {
+			if v, ok := given[e.Name]; ok {
+				so[e] = v
+			}
+		}
+		c.Vars[set.Axes[0].Var] = key
+		given[set.Dst.Name] = c.Eval(value, so)
+	}
+}
+
+// write writes the sums after their epilogues.
+func (c *keyRows) write(sums []emit.Accumulators) {
+	for i, d := range c.m.byKey {
+		limit := c.Value(d.out[0].Axes[0].Size)
+		c.attend.write(sums[i], d.Dot, d.out, c.keyOf, limit)
+	}
+}

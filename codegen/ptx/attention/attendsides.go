@@ -1,0 +1,82 @@
+package attention
+
+import (
+	"github.com/arithlang/mlc/codegen/ptx/asm"
+	"github.com/arithlang/mlc/codegen/ptx/emit"
+	"github.com/arithlang/mlc/compiler/expr"
+)
+
+// follows computes statements [from, to) of follow, and the sides before them.
+func (g *attendGrad) follows(from, to, m int, key asm.Value) {
+	for _, s := range g.m.sides {
+		if from <= s.at && s.at <= to {
+			g.elements(from, s.at, m, key)
+			g.aside(s, m, key)
+			from = s.at
+		}
+	}
+	g.elements(from, to, m, key)
+}
+
+// aside computes a side for four keys of each row of a lane.
+func (g *attendGrad) aside(s side, m int, key asm.Value) {
+	f, value := g.F, g.Own(s.Value)
+	for h := range halves {
+		g.enter(h)
+		arrays, shift := g.fourOfAll(h, m), g.Value(s.shift)
+		for i := range 4 {
+			at := f.Do("add.s32", key, asm.Int(i))
+			there := f.Do("and.pred", f.Do("setp.lt.s32", g.row[h], g.height), f.Do("setp.lt.s32", at, g.size))
+			place := f.Do("add.s32", at, shift)
+			if s.every {
+				there = f.Do("and.pred", there, g.isPlace(place, g.Value(s.Axes[0].Size)))
+			}
+			f.If(there, func() {
+				g.Vars[s.Axes[0].Var] = place
+				so := emit.Known{}
+				for _, e := range expr.Elems(value) {
+					if four, ok := arrays[e.Name]; ok {
+						so[e] = four[i]
+					}
+				}
+				g.Store(s.Dst, g.Eval(value, so))
+			})
+		}
+	}
+}
+
+// rest computes the elements of sides that correspond to no key, with 0 for elements of arrays.
+// The lanes of a row take them round-robin.
+func (g *attendGrad) rest() {
+	f := g.F
+	for _, s := range g.m.sides {
+		if !s.every {
+			continue
+		}
+		value, arrays := g.Own(s.Value), g.m.names()
+		for h := range halves {
+			g.enter(h)
+			shift, size := g.Value(s.shift), g.Value(s.Axes[0].Size)
+			limit := g.Choose(f.Do("setp.lt.s32", g.row[h], g.height), size, asm.Int(0))
+			g.Count(f.Do("shr.u32", g.key, asm.Int(2)), limit, asm.Int(4), func(place asm.Value) {
+				key := f.Do("sub.s32", place, shift)
+				f.If(f.Do("not.pred", g.isPlace(key, g.size)), func() {
+					g.Vars[s.Axes[0].Var] = place
+					so := emit.Known{}
+					for _, e := range expr.Elems(value) {
+						if arrays[e.Name] {
+							so[e] = asm.F32(0)
+						}
+					}
+					g.Store(s.Dst, g.Eval(value, so))
+				})
+			})
+		}
+	}
+}
+
+// isPlace reports whether 0 <= place < size.
+func (g *attendGrad) isPlace(place, size asm.Value) asm.Value {
+	f := g.F
+	return f.Do("and.pred", f.Do("setp.le.s32", asm.Int(0), place), f.Do("setp.lt.s32", place, size))
+}

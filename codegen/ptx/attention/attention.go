@@ -1,0 +1,256 @@
+// Package attention has the schedules of attention in BF16. A block takes queries of a head. A
+// warp keeps 16 rows of scores in registers from the first product to the second (attend.go). In
+// the gradient a warp has rows of queries first (attendgrad.go), then rows of keys
+// (attendkeys.go). The files attention.go, grad.go and sides.go find these parts in a kernel.
+package attention
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/arithlang/mlc/codegen/flat"
+	"github.com/arithlang/mlc/codegen/ptx/emit"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// An attention is a kernel whose cell multiplies rows of queries by keys, transforms each row of
+// scores, and multiplies the rounded rows by values. Each warp of a block takes 16 rows, which
+// stay in registers as fragments.
+type attention struct {
+	scores *kernel.Dot
+	follow []kernel.Stmt // the statements for row rowVar: Let, Set, Reduce, Random
+	leaves []*kernel.Set // numbers of row rowVar that are stored for the gradient
+	rounds *kernel.Set
+	values *kernel.Dot
+	out    []*kernel.Set // assignments of the last product
+	lets   []*kernel.Let
+}
+
+// Plan plans an attention for tensor cores.
+func Plan(k *kernel.Kernel, l emit.Launches) (p emit.Plan, why string) {
+	a, why := attentionOf(k)
+	if why == "" {
+		why = a.unfit(l.Aligned)
+	}
+	if why != "" {
+		return p, why
+	}
+	warps := a.scores.MostRows / emit.FragmentRows
+	pieces := fmt.Sprintf("a cell, %d warps of %d rows, %d keys at once", warps, emit.FragmentRows, keysAtOnce)
+	return emit.Plan{Threads: warps * emit.WarpThreads, Whole: true, Pieces: pieces, Cells: func(p *emit.Printer) (emit.Cells, error) { return cellsOf(p, k, a), nil }}, ""
+}
+
+func attentionOf(k *kernel.Kernel) (a *attention, why string) {
+	if k.Kind != "attention" {
+		return nil, "it is no attention"
+	}
+	a = &attention{}
+	var dots []*kernel.Dot
+	for _, s := range k.Body {
+		switch s := s.(type) {
+		case *kernel.Let:
+			a.lets = append(a.lets, s)
+		case *kernel.Dot:
+			dots = append(dots, s)
+		case *kernel.For:
+			if len(dots) != 1 || !s.Independent || !expr.IsInt(s.Lo, 0) || !expr.Equal(s.Hi, dots[0].Axes[0].Size) {
+				return nil, "its rows need each other"
+			}
+			for _, s := range renamed(s.Body, map[string]string{s.Var: emit.RowVar}) {
+				set, ok := s.(*kernel.Set)
+				switch ok = ok && len(set.Axes) == 0; {
+				case !ok:
+					a.follow = append(a.follow, s)
+				case !emit.Arrays(k)[set.Dst.Name] || len(expr.Elems(set.Value)) > 0:
+					return nil, "its rows leave more than numbers"
+				default:
+					a.leaves = append(a.leaves, set)
+				}
+			}
+		case *kernel.Set:
+			switch {
+			case len(s.Axes) != 2 || len(dots) == 0:
+				return nil, "it sets more than scores and results"
+			case len(dots) == 2:
+				a.out = append(a.out, s)
+			case s.Value.Op == expr.ToBF16:
+				a.rounds = s
+			default:
+				a.follow = append(a.follow, byRow(s))
+			}
+		default:
+			return nil, "it has other statements than an attention"
+		}
+	}
+	if len(dots) != 2 || a.rounds == nil {
+		return nil, "its factors are no bf16"
+	}
+	a.scores, a.values = dots[0], dots[1]
+	if buffers := emit.Arrays(k); buffers[a.scores.Dst.Name] || !a.values.Zero {
+		return nil, "its scores lie in a buffer"
+	}
+	if why := a.checkRows(map[string]bool{a.scores.Dst.Name: true}, emit.Arrays(k)); why != "" {
+		return nil, why
+	}
+	return a, a.checkValues(emit.Arrays(k))
+}
+
+// byRow turns an assignment by row and column into an assignment by column for row rowVar.
+func byRow(s *kernel.Set) *kernel.Set {
+	row := map[string]string{s.Axes[0].Var: emit.RowVar}
+	return renamed([]kernel.Stmt{&kernel.Set{Axes: s.Axes[1:], Dst: s.Dst, Value: s.Value}}, row)[0].(*kernel.Set)
+}
+
+// renamed returns statements with renamed variables.
+func renamed(body []kernel.Stmt, names map[string]string) []kernel.Stmt {
+	to := map[string]*expr.Expr{}
+	for from, name := range names {
+		to[from] = expr.NewVar(name, expr.I32)
+	}
+	return kernel.RewriteAll(body, func(e *expr.Expr) *expr.Expr { return expr.Subst(e, to) })
+}
+
+// place returns the index of a score by row and column.
+func (a *attention) place() *expr.Expr {
+	return emit.At(a.scores.Dst, map[string]string{a.scores.Axes[0].Var: emit.RowVar, a.scores.Axes[1].Var: emit.ColVar})
+}
+
+// checkRows says why rows cannot stay in registers. Each statement has to set elements of
+// arrays by query and key, or random words, and to read only elements at its own place.
+func (a *attention) checkRows(inRegisters map[string]bool, buffers map[string]bool) string {
+	axes := a.scores.Axes
+	if !a.scores.Zero || a.scores.MostRows == 0 || a.scores.MostRows%emit.FragmentRows != 0 {
+		return "the number of its rows is unknown"
+	}
+	place, products := a.place(), inRegisters
+	inRegisters = maps.Clone(products)
+	own := func(e *expr.Expr, col string, words map[string]bool) bool {
+		switch {
+		case words[e.Name]:
+			return e.Args[0].Op == expr.Var && e.Args[0].Name == col
+		case buffers[e.Name]:
+			return true
+		}
+		return inRegisters[e.Name] && expr.Equal(emit.At(e, map[string]string{col: emit.ColVar}), place)
+	}
+	words := map[string]bool{}
+	for _, s := range a.follow {
+		col := emit.ColVar
+		switch s := s.(type) {
+		case *kernel.Let:
+		case *kernel.Random:
+			if !expr.Equal(s.Size, axes[1].Size) || !expr.IsMultiple(s.Base, expr.Int(emit.PhiloxWords)) {
+				return "a row's random words do not begin with a counter"
+			}
+			words[s.Dst] = true
+			continue
+		case *kernel.Set:
+			if col = s.Axes[0].Var; buffers[s.Dst.Name] || !expr.Equal(s.Axes[0].Size, axes[1].Size) || !expr.Equal(emit.At(s.Dst, map[string]string{col: emit.ColVar}), place) {
+				return "it sets other than scores"
+			}
+		case *kernel.Reduce:
+			if col = s.Axis.Var; a.ofHead(s, buffers) {
+				continue
+			}
+			if !expr.Equal(s.Axis.Size, axes[1].Size) {
+				return "it sums other than rows"
+			}
+		default:
+			return "rows have loops or conditions"
+		}
+		for _, e := range expr.Elems(kernel.Reads(s)...) {
+			if !own(e, col, words) {
+				return "it reads other elements of " + e.Name
+			}
+		}
+		switch s := s.(type) {
+		case *kernel.Set:
+			inRegisters[s.Dst.Name] = true
+		case *kernel.Reduce: // only products are kept until all of a row is known
+			inRegisters = maps.Clone(products)
+		}
+	}
+	return ""
+}
+
+// ofHead reports whether a reduction is over the width of a head and reads only buffers, so that
+// it does not need the scores.
+func (a *attention) ofHead(r *kernel.Reduce, buffers map[string]bool) bool {
+	return expr.Equal(r.Axis.Size, a.scores.Axes[2].Size) &&
+		!slices.ContainsFunc(expr.Elems(r.Value), func(e *expr.Expr) bool { return !buffers[e.Name] })
+}
+
+// checkValues says why the statements after the rows do not fit.
+func (a *attention) checkValues(buffers map[string]bool) string {
+	r, n, place := a.rounds, a.values.Axes, a.place()
+	rounded := emit.At(r.Dst, map[string]string{r.Axes[0].Var: emit.RowVar, r.Axes[1].Var: emit.ColVar})
+	weights := r.Value.Args[0]
+	if weights.Op != expr.Elem || weights.Name != a.scores.Dst.Name ||
+		!expr.Equal(emit.At(weights, map[string]string{r.Axes[0].Var: emit.RowVar, r.Axes[1].Var: emit.ColVar}), place) ||
+		a.values.A.Name != r.Dst.Name || !expr.Equal(emit.At(a.values.A, map[string]string{n[0].Var: emit.RowVar, n[2].Var: emit.ColVar}), rounded) {
+		return "its weights are not the rounded scores"
+	}
+	place = emit.At(a.values.Dst, map[string]string{n[0].Var: emit.RowVar, n[1].Var: emit.ColVar})
+	for _, s := range a.out {
+		if !buffers[s.Dst.Name] || !expr.Equal(s.Axes[1].Size, n[1].Size) {
+			return "it goes on with its results"
+		}
+		for _, e := range expr.Elems(s.Value) {
+			if !buffers[e.Name] && (e.Name != a.values.Dst.Name || !expr.Equal(emit.At(e, map[string]string{s.Axes[0].Var: emit.RowVar, s.Axes[1].Var: emit.ColVar}), place)) {
+				return "it reads other results than its own"
+			}
+		}
+	}
+	if len(a.out) == 0 && !buffers[a.values.Dst.Name] {
+		return "its results go nowhere"
+	}
+	return ""
+}
+
+// queries, keys and vs, the values, are the factors, with rows of one head.
+func (a *attention) queries() flat.Operand { return flat.ProductOf(a.scores).A }
+func (a *attention) keys() flat.Operand    { return emit.Transposed(flat.ProductOf(a.scores).B) }
+func (a *attention) vs() flat.Operand      { return flat.ProductOf(a.values).B }
+
+// meanings returns the values of lets, with names of lets replaced.
+func meanings(lets []*kernel.Let) map[string]*expr.Expr {
+	all := map[string]*expr.Expr{}
+	for _, l := range lets {
+		all[l.Name] = expr.Subst(l.Value, all)
+	}
+	return all
+}
+
+// widestHead is the most width of a head: its results take half of a thread's registers.
+const widestHead = 128
+
+func wholeFragments(width *expr.Expr) bool {
+	return width.IsConst() && width.I%emit.FragmentRows == 0 && width.I <= widestHead
+}
+
+// unfit says why tensor cores cannot multiply the factors; "" if they can.
+func (a *attention) unfit(aligned map[string]bool) string {
+	if w := a.scores.Axes[2].Size; !wholeFragments(w) || !expr.Equal(w, a.values.Axes[1].Size) {
+		return "the width of a head is no multiple of 16 up to 128"
+	}
+	for _, o := range []flat.Operand{a.queries(), a.keys(), a.vs()} {
+		if why := inWholeUnits(o, meanings(a.lets), aligned); why != "" {
+			return why
+		}
+	}
+	if a.scores.A.Type != expr.BF16 || a.values.B.Type != expr.BF16 {
+		return "its factors are no bf16"
+	}
+	return ""
+}
+
+// inWholeUnits says why a factor's rows, given the values of lets, are not in units of 16 bytes.
+func inWholeUnits(o flat.Operand, lets map[string]*expr.Expr, aligned map[string]bool) string {
+	unit := expr.Int(emit.UnitWide)
+	if !aligned[o.Slice] || !expr.IsInt(o.CS, 1) || !expr.IsMultiple(expr.Subst(o.Off, lets), unit) || !expr.IsMultiple(expr.Subst(o.RS, lets), unit) {
+		return o.Slice + " does not lie in units of 16 bytes"
+	}
+	return ""
+}

@@ -1,0 +1,386 @@
+package attention
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/arithlang/mlc/codegen/flat"
+	"github.com/arithlang/mlc/codegen/ptx/emit"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// An attentionGrad is a kernel whose cell goes through blocks of a head's queries. For each block
+// it computes arrays by query and key: products of queries with keys and of the gradient with
+// values. Then it runs the statements that follow by row. The arrays, rounded, give gradients by
+// query; summed over the blocks, they give gradients by key.
+type attentionGrad struct {
+	attention               // the first array's; rounds, values and out are not used
+	block     *kernel.For   // of queries
+	inner     []*kernel.Let // of a block
+	examples  *kernel.For   // the loop around the blocks; nil without sums over examples
+	before    []*kernel.Set // the loop over examples: initial values of its sums
+	after     []*kernel.Set
+	sides     []side
+	arrays    []*kernel.Dot         // products by query and key
+	rounded   map[string]*expr.Expr // the element that each tile rounds
+	byQuery   []gradient
+	byKey     []gradient
+}
+
+// A gradient is a product with a rounded array, and the assignments that write it. A gradient
+// by key adds to a sum over blocks.
+type gradient struct {
+	*kernel.Dot
+	out []*kernel.Set
+}
+
+// PlanGrad plans a gradient of attention for tensor cores.
+func PlanGrad(k *kernel.Kernel, l emit.Launches) (p emit.Plan, why string) {
+	g, why := attentionGradOf(k)
+	if why == "" {
+		why = g.unfit(l.Aligned)
+	}
+	if why != "" {
+		return p, why
+	}
+	blocks, keys := g.room()
+	pieces := fmt.Sprintf("a cell, %d warps of %d rows of queries, then %d of keys, %d at once", 2*blocks, emit.FragmentRows, gradWarps, keys)
+	return emit.Plan{Threads: gradWarps * emit.WarpThreads, Whole: true, Pieces: pieces, Cells: func(p *emit.Printer) (emit.Cells, error) { return gradCells(p, k, g), nil }}, ""
+}
+
+func attentionGradOf(k *kernel.Kernel) (g *attentionGrad, why string) {
+	if k.Kind != "attention_grad" {
+		return nil, "it is no gradient of attention"
+	}
+	g = &attentionGrad{rounded: map[string]*expr.Expr{}}
+	body, why := g.overExamples(k.Body)
+	if why != "" {
+		return nil, why
+	}
+	cleared := map[string]bool{}
+	for _, s := range body {
+		switch s := s.(type) {
+		case *kernel.Let:
+			g.lets = append(g.lets, s)
+		case *kernel.For:
+			if g.block != nil || !expr.IsInt(s.Lo, 0) {
+				return nil, "it does not go through blocks of queries once"
+			}
+			g.block = s
+			if why := g.ofBlock(s.Body, emit.Arrays(k)); why != "" {
+				return nil, why
+			}
+		case *kernel.Set:
+			if g.block == nil {
+				if cleared[s.Dst.Name] = expr.Equal(s.Value, expr.F(0)); !cleared[s.Dst.Name] {
+					return nil, "it begins with more than sums of 0"
+				}
+			} else if why := g.written(s, emit.Arrays(k)); why != "" {
+				return nil, why
+			}
+		default:
+			return nil, "it has other statements than a gradient of attention"
+		}
+	}
+	if g.block == nil || len(g.arrays) == 0 || len(g.byKey) == 0 {
+		return nil, "it has no blocks of queries"
+	}
+	for _, d := range g.byKey {
+		if !cleared[d.Dst.Name] {
+			return nil, "its sums do not begin with 0"
+		}
+	}
+	return g, ""
+}
+
+// ofBlock sorts the statements of a block.
+func (g *attentionGrad) ofBlock(body []kernel.Stmt, buffers map[string]bool) string {
+	for _, s := range body {
+		switch s := s.(type) {
+		case *kernel.Let:
+			g.inner = append(g.inner, s)
+		case *kernel.Dot:
+			if why := g.product(s); why != "" {
+				return why
+			}
+		case *kernel.For:
+			if g.scores == nil || !s.Independent || !expr.IsInt(s.Lo, 0) || !expr.Equal(s.Hi, g.scores.Axes[0].Size) {
+				return "its rows need each other"
+			}
+			if why := g.rowsOf(s, buffers); why != "" {
+				return why
+			}
+		case *kernel.Set:
+			if why := g.set(s, buffers); why != "" {
+				return why
+			}
+		default:
+			return "its blocks have other statements"
+		}
+	}
+	if g.scores == nil {
+		return "it has no scores"
+	}
+	known := g.names()
+	if why := g.checkRows(known, buffers); why != "" {
+		return why
+	}
+	return g.checkSides(known, buffers)
+}
+
+// overExamples finds the loop over examples and returns its body, or all of body without one.
+func (g *attentionGrad) overExamples(body []kernel.Stmt) (within []kernel.Stmt, why string) {
+	i := slices.IndexFunc(body, func(s kernel.Stmt) bool {
+		l, ok := s.(*kernel.For)
+		return ok && slices.ContainsFunc(l.Body, func(s kernel.Stmt) bool {
+			inner, ok := s.(*kernel.For)
+			return ok && !inner.Independent
+		})
+	})
+	if i < 0 {
+		return body, ""
+	}
+	g.examples = body[i].(*kernel.For)
+	for n, s := range body {
+		set, ok := s.(*kernel.Set)
+		switch {
+		case n == i:
+		case !ok:
+			return nil, "it does more than sums around its examples"
+		case n < i:
+			g.before = append(g.before, set)
+		default:
+			g.after = append(g.after, set)
+		}
+	}
+	return g.examples.Body, ""
+}
+
+// names returns the arrays by query and key that products compute.
+func (g *attentionGrad) names() map[string]bool {
+	all := map[string]bool{}
+	for _, d := range g.arrays {
+		all[d.Dst.Name] = true
+	}
+	return all
+}
+
+// neededByElements returns the row values that elements by query and key are computed with.
+func (g *attentionGrad) neededByElements() map[string]bool {
+	needed := map[string]bool{}
+	for _, s := range slices.Backward(g.follow) {
+		if _, reduced := s.(*kernel.Reduce); reduced {
+			continue
+		}
+		if let, ok := s.(*kernel.Let); ok && !needed[let.Name] {
+			continue
+		}
+		for _, v := range expr.Vars(kernel.Reads(s)...) {
+			needed[v.Name] = true
+		}
+	}
+	return needed
+}
+
+// product adds a product to arrays or gradients by the sizes of its axes.
+func (g *attentionGrad) product(d *kernel.Dot) string {
+	if len(d.Axes) != 3 || d.B.Type != expr.BF16 || d.A.Type != expr.BF16 {
+		return "its products are not of BF16"
+	}
+	if g.scores == nil {
+		g.scores = d
+	}
+	size := func(a, b int) bool {
+		have, want := d.Axes[a].Size, g.scores.Axes[b].Size
+		return expr.Equal(have, want) || expr.Equal(expr.New(expr.Max, have, expr.Int(0)), g.meaning(want))
+	}
+	source := g.rounded[d.A.Name]
+	switch {
+	case !d.Zero && !(source != nil && size(0, 1)):
+		return "its products do not begin with 0"
+	case size(0, 0) && size(1, 1) && size(2, 2):
+		g.arrays = append(g.arrays, d)
+	case source != nil && size(0, 0) && size(2, 1) && size(1, 2) && g.own(d.A, d.Axes[0].Var, d.Axes[2].Var, source):
+		g.byQuery = append(g.byQuery, gradient{Dot: d})
+	case source != nil && size(0, 1) && size(2, 0) && size(1, 2) && g.own(d.A, d.Axes[2].Var, d.Axes[0].Var, source):
+		if !g.fromFirst(d) {
+			return "it adds to sums of other keys"
+		}
+		g.byKey = append(g.byKey, gradient{Dot: d})
+	default:
+		return "it has other products"
+	}
+	return ""
+}
+
+// fromFirst reports whether a product adds to rows of its sum from the first one on.
+func (g *attentionGrad) fromFirst(d *kernel.Dot) bool {
+	place := expr.New(expr.Add, expr.New(expr.Mul, expr.NewVar(d.Axes[0].Var, expr.I32), d.Axes[1].Size), expr.NewVar(d.Axes[1].Var, expr.I32))
+	return !d.Zero && expr.Equal(expr.Simplify(d.Dst.Args[0]), expr.Simplify(place))
+}
+
+// goOn adds a statement that follows. An element of a buffer that is the same for a whole row
+// gets a name, so that it is read once.
+func (g *attentionGrad) goOn(s kernel.Stmt, buffers map[string]bool) {
+	axes := kernel.Axes(s)
+	ofRow := func(e *expr.Expr) bool {
+		return e.Op == expr.Elem && buffers[e.Name] && e.Type == expr.F32 && expr.Depends(e, emit.RowVar) && len(axes) > 0 && !expr.Depends(e, axes[0].Var)
+	}
+	named := kernel.Rewrite(s, func(e *expr.Expr) *expr.Expr {
+		return expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
+			if !ofRow(e) {
+				return e
+			}
+			let := &kernel.Let{Name: fmt.Sprintf("row.%d", len(g.follow)), Value: e}
+			g.follow = append(g.follow, let)
+			return expr.NewVar(let.Name, e.Type)
+		})
+	})
+	g.follow = append(g.follow, named)
+}
+
+// meaning returns the value of a let of a block.
+func (g *attentionGrad) meaning(e *expr.Expr) *expr.Expr {
+	for _, l := range g.inner {
+		if e.Op == expr.Var && l.Name == e.Name {
+			return l.Value
+		}
+	}
+	return e
+}
+
+// own reports whether an element, by row and column, has the index of place.
+func (g *attentionGrad) own(e *expr.Expr, row, col string, place *expr.Expr) bool {
+	return expr.Equal(emit.At(e, map[string]string{row: emit.RowVar, col: emit.ColVar}), g.placeOf(place))
+}
+
+func (g *attentionGrad) placeOf(e *expr.Expr) *expr.Expr { return expr.Simplify(e.Args[0]) }
+
+// set adds an assignment within a block.
+func (g *attentionGrad) set(s *kernel.Set, buffers map[string]bool) string {
+	if len(s.Axes) != 2 || g.scores == nil {
+		return "it sets more than arrays and gradients"
+	}
+	rows, cols := s.Axes[0], s.Axes[1]
+	size := func(a kernel.Axis, of int) bool { return expr.Equal(a.Size, g.scores.Axes[of].Size) }
+	to := func(e *expr.Expr) *expr.Expr {
+		return expr.NewElem(e.Name, e.Type, emit.At(e, map[string]string{rows.Var: emit.RowVar, cols.Var: emit.ColVar}))
+	}
+	switch {
+	case size(rows, 0) && size(cols, 1) && s.Value.Op == expr.ToBF16 && s.Value.Args[0].Op == expr.Elem && !buffers[s.Dst.Name]:
+		if !expr.Equal(to(s.Value.Args[0]).Args[0], to(s.Dst).Args[0]) {
+			return "it rounds to another place"
+		}
+		g.rounded[s.Dst.Name] = to(s.Value.Args[0])
+		return ""
+	case size(rows, 0) && size(cols, 1):
+		g.goOn(byRow(s), buffers)
+		return ""
+	case size(rows, 0) && size(cols, 2) && len(g.byQuery) > 0:
+		d := &g.byQuery[len(g.byQuery)-1]
+		if !buffers[s.Dst.Name] || !onlyOwn(s, d.Dot, buffers) {
+			return "it goes on with gradients"
+		}
+		d.out = append(d.out, s)
+		return ""
+	}
+	return "it sets other arrays"
+}
+
+// onlyOwn reports whether an assignment by row and column reads only buffers, and the product's
+// result at its own row and column.
+func onlyOwn(s *kernel.Set, d *kernel.Dot, buffers map[string]bool) bool {
+	place := emit.At(d.Dst, map[string]string{d.Axes[0].Var: emit.RowVar, d.Axes[1].Var: emit.ColVar})
+	return !slices.ContainsFunc(expr.Elems(s.Value), func(e *expr.Expr) bool {
+		return !buffers[e.Name] && (e.Name != d.Dst.Name || !expr.Equal(emit.At(e, map[string]string{s.Axes[0].Var: emit.RowVar, s.Axes[1].Var: emit.ColVar}), place))
+	})
+}
+
+// written adds an assignment, after the blocks, of a final sum.
+func (g *attentionGrad) written(s *kernel.Set, buffers map[string]bool) string {
+	for i := range g.byKey {
+		d := &g.byKey[i]
+		if !slices.ContainsFunc(expr.Elems(s.Value), func(e *expr.Expr) bool { return e.Name == d.Dst.Name }) {
+			continue
+		}
+		if len(s.Axes) != 2 || !buffers[s.Dst.Name] || !expr.Equal(s.Axes[1].Size, d.Axes[1].Size) || !onlyOwn(s, d.Dot, buffers) {
+			return "it goes on with its sums"
+		}
+		d.out = append(d.out, s)
+		return ""
+	}
+	return "it ends with more than gradients"
+}
+
+// factors returns the factors of the arrays' products: with a row per query, and per key.
+func (g *attentionGrad) factors() (ofQueries, ofKeys []flat.Operand) {
+	for _, d := range g.arrays {
+		p := flat.ProductOf(d)
+		ofQueries, ofKeys = append(ofQueries, p.A), append(ofKeys, emit.Transposed(p.B))
+	}
+	return ofQueries, ofKeys
+}
+
+// factorAt returns the index of the factor that equals o, or -1.
+func factorAt(all []flat.Operand, o flat.Operand) int {
+	return slices.IndexFunc(all, func(x flat.Operand) bool {
+		return x.Slice == o.Slice && expr.Equal(x.Off, o.Off) && expr.Equal(x.RS, o.RS) && expr.Equal(x.CS, o.CS)
+	})
+}
+
+// unfit says why tensor cores cannot compute the products; "" if they can.
+func (g *attentionGrad) unfit(aligned map[string]bool) string {
+	lets := meanings(slices.Concat(g.lets, g.inner))
+	if !wholeFragments(g.scores.Axes[2].Size) {
+		return "the width of a head is no multiple of 16 up to 128"
+	}
+	qs, ks := g.factors()
+	if len(qs) != 2 {
+		return "it has not two products by query and key"
+	}
+	for _, o := range slices.Concat(qs, ks) {
+		if why := inWholeUnits(o, lets, aligned); why != "" {
+			return why
+		}
+	}
+	for _, d := range g.byQuery {
+		if !g.names()[g.rounded[d.A.Name].Name] {
+			return "a product by query is with what no product has made"
+		}
+		if factorAt(ks, flat.ProductOf(d.Dot).B) < 0 {
+			return "a product by query is not with keys or values"
+		}
+	}
+	for _, d := range g.byKey {
+		if factorAt(qs, flat.ProductOf(d.Dot).B) < 0 {
+			return "a product by key is not with queries"
+		}
+	}
+	if g.scores.MostRows != blockOfRows {
+		return fmt.Sprintf("a block has up to %d queries, not %d", g.scores.MostRows, blockOfRows)
+	}
+	if _, ok := g.mostBlocks(); !ok {
+		return "the number of its queries has no bound over the launch's scalars"
+	}
+	if open := expr.Subst(ks[0].Off, lets); expr.Depends(open, g.block.Var) {
+		return "blocks of queries have different first keys"
+	}
+	return ""
+}
+
+// mostBlocks returns the most blocks of queries in a cell, over the launch's scalars, if known.
+func (g *attentionGrad) mostBlocks() (n *expr.Expr, ok bool) {
+	lets := meanings(g.lets)
+	ofData := func(e *expr.Expr) bool { return len(expr.Elems(e)) > 0 }
+	n = expr.Rewrite(expr.Subst(g.block.Hi, lets), func(e *expr.Expr) *expr.Expr {
+		switch {
+		case e.Op == expr.Min && ofData(e.Args[0]):
+			return e.Args[1]
+		case e.Op == expr.Min && ofData(e.Args[1]):
+			return e.Args[0]
+		}
+		return e
+	})
+	return n, !ofData(n)
+}

@@ -1,0 +1,30 @@
+package emit
+
+import (
+	"github.com/arithlang/mlc/codegen/ptx/asm"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// Launches holds what is known of the launches of a kernel.
+type Launches struct {
+	kernel.Geometry
+	Aligned map[string]bool // buffers that are always at a multiple of 16 bytes
+	Sets    int             // most sets of buffers
+	Shapes  bool            // replicas differ in how many rows they have
+}
+
+// A Plan is how blocks compute a kernel.
+type Plan struct {
+	Threads int    // of a block
+	Whole   bool   // a block is one workgroup; else each of its warps is one
+	Pieces  string // the work of a block, in words
+	// Cells prepares a printer and returns the cells that workgroups take.
+	Cells func(p *Printer) (Cells, error)
+}
+
+// Cells are the units of work that are distributed to workgroups.
+type Cells struct {
+	Count *expr.Expr
+	Body  func(cell asm.Value) // runs one cell in a workgroup
+}

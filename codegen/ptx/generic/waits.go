@@ -1,0 +1,207 @@
+package generic
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/arithlang/mlc/codegen/ptx/emit"
+	"github.com/arithlang/mlc/codegen/ptx/product"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/compiler/kernel/depend"
+)
+
+// waits are the nodes that need a barrier of the workgroup before them.
+type waits map[kernel.Stmt]bool
+
+// An access is a read or a write of a slice. Each element that two accesses with the same
+// known owner share is accessed by one thread only.
+type access struct {
+	slice string
+	write bool
+	owner owner
+}
+
+// An owner is the rule that assigns elements to the threads of a workgroup: vector elements at a
+// time, by their index modulo size. The zero owner is unknown.
+type owner struct {
+	size   *expr.Expr // interned
+	vector int
+}
+
+// A state is the accesses since the threads last waited.
+type state map[access]bool
+
+// conflicts reports whether an access may conflict with another thread's.
+func (s state) conflicts(a access) bool {
+	for b := range s {
+		if a.slice == b.slice && (a.write || b.write) && (a.owner.size == nil || a.owner != b.owner) {
+			return true
+		}
+	}
+	return false
+}
+
+// findWaits finds the nodes of a loop over cells that need a barrier before them.
+func findWaits(p *emit.Printer, cells *kernel.For) waits {
+	w := waiter{waits{}, p.Group, p.Aligned, p.Mutable, p.In}
+	w.nodes([]kernel.Stmt{cells}, state{})
+	return w.waits
+}
+
+type waiter struct {
+	waits   waits
+	group   emit.Workgroup
+	aligned map[string]bool
+	mutable map[string]bool
+	in      *expr.Interner
+}
+
+// nodes follows the accesses through a body and returns the state after it.
+func (w *waiter) nodes(ns []kernel.Stmt, s state) state {
+	for _, n := range ns {
+		s = w.node(n, s)
+	}
+	return s
+}
+
+func (w *waiter) node(n kernel.Stmt, s state) state {
+	own := state{}
+	distributed := w.group.Whole && isIndependent(n)
+	if distributed {
+		anywhere(n.(*kernel.For), own)
+	} else {
+		w.accesses(n, own)
+	}
+	for a := range own {
+		if s.conflicts(a) {
+			w.waits[n] = true
+		}
+	}
+	if w.waits[n] {
+		s = state{}
+	} else {
+		s = maps.Clone(s)
+	}
+	maps.Copy(s, own)
+	if distributed {
+		iterations := waiter{w.waits, emit.Workgroup{Threads: emit.WarpThreads}, w.aligned, w.mutable, w.in}
+		iterations.loop(n.(*kernel.For), state{})
+		return s
+	}
+	switch n := n.(type) {
+	case *kernel.For:
+		return w.loop(n, s)
+	case *kernel.If:
+		maps.Copy(s, outside(w.nodes(n.Body, maps.Clone(s)), n.Body))
+	case *kernel.Dot:
+		if product.InTiles(n) {
+			return left(n)
+		}
+	}
+	return s
+}
+
+// left returns the state after a product in tiles, since the last of its barriers.
+func left(n *kernel.Dot) state {
+	return state{access{slice: n.Dst.Name, write: true}: true}
+}
+
+// outside returns the state after a body: owners that depend on variables of the body become
+// unknown.
+func outside(s state, body []kernel.Stmt) state {
+	changes := depend.Changes(body...)
+	out := state{}
+	for a := range s {
+		if a.owner.size != nil && expr.DependsOnAny(a.owner.size, changes) {
+			a.owner = owner{}
+		}
+		out[a] = true
+	}
+	return out
+}
+
+// anywhere adds the accesses of a loop, with unknown owners. It leaves out tiles that each warp
+// has for itself.
+func anywhere(l *kernel.For, s state) {
+	for n := range kernel.All([]kernel.Stmt{l}) {
+		for _, a := range depend.Of(n) {
+			if len(a.Index) > 0 && !l.Own[a.Name] {
+				s[access{slice: a.Name, write: a.Write}] = true
+			}
+		}
+	}
+}
+
+// loop follows a loop until an iteration finds nothing new.
+func (w *waiter) loop(n *kernel.For, before state) state {
+	s := before
+	for {
+		marked := len(w.waits)
+		next := maps.Clone(before)
+		maps.Copy(next, outside(w.nodes(n.Body, maps.Clone(s)), []kernel.Stmt{n}))
+		if maps.Equal(next, s) && len(w.waits) == marked {
+			return s
+		}
+		s = next
+	}
+}
+
+// accesses adds the accesses of a node without its body. It leaves out the writes of a product
+// in tiles, which come after a barrier of the product.
+func (w *waiter) accesses(n kernel.Stmt, s state) {
+	d, ok := n.(*kernel.Dot)
+	tiled := ok && product.InTiles(d)
+	for _, a := range depend.Of(n) {
+		if len(a.Index) > 0 && !(tiled && a.Write) {
+			s[access{a.Name, a.Write, w.of(n, a)}] = true
+		}
+	}
+}
+
+// of returns the owner of a node's access. Elements of a reduction go to the lanes, some at a
+// time, if a warp is the workgroup. The first thread alone sets a single element; all threads do
+// the other accesses of a node without axes.
+func (w *waiter) of(n kernel.Stmt, a depend.Access) owner {
+	switch n := n.(type) {
+	case *kernel.Set:
+		switch {
+		case len(n.Axes) > 0:
+			return w.owner(a, emit.VectorOf(n, w.group.Threads, w.aligned))
+		case n.Dst.Op == expr.Elem:
+			return owner{w.in.Intern(expr.Int(1)), 1}
+		}
+	case *kernel.Random:
+		if a.Write && expr.IsMultiple(n.Base, expr.Int(emit.PhiloxWords)) {
+			return w.owner(a, emit.PhiloxWords)
+		}
+	case *kernel.Reduce:
+		if !w.group.Whole {
+			return w.owner(a, kernel.Neighbours)
+		}
+	}
+	return owner{}
+}
+
+// owner returns the owner of an access whose elements go to the threads vector at a time. Rows of
+// n elements are distributed by the index modulo n.
+func (w *waiter) owner(access depend.Access, vector int) owner {
+	size := expr.Int(1)
+	rest := access.Index[0]
+	for _, a := range slices.Backward(access.Axes) {
+		coef, r, ok := expr.Affine(rest, a.Var)
+		if !ok || !expr.Equal(coef, size) {
+			return owner{}
+		}
+		rest = r
+		size = expr.Simplify(expr.New(expr.Mul, size, a.Size))
+	}
+	// Rows that are whole rounds of the threads are distributed like one round.
+	if round := expr.Int(int64(w.group.Threads * vector)); expr.IsMultiple(size, round) {
+		size = round
+	}
+	if !expr.IsMultiple(rest, size) || expr.DependsOnAny(size, w.mutable) {
+		return owner{}
+	}
+	return owner{w.in.Intern(size), vector}
+}

@@ -1,0 +1,292 @@
+// Package rows has the schedules of sums over rows, in which a block takes columns, and of
+// elementwise kernels, such as an optimizer's, in which a thread takes its elements through all
+// statements in registers (pointwise.go).
+package rows
+
+import (
+	"fmt"
+	"maps"
+	"math"
+
+	"github.com/arithlang/mlc/codegen/ptx/asm"
+	"github.com/arithlang/mlc/codegen/ptx/emit"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// A columns is a kernel whose one cell sums rows, column by column, into tiles of one row, or
+// into variables. Blocks take columns. The warps of a block compute the terms of many rows at a
+// time and put them into shared memory. For each sum one warp adds the terms, a column a lane,
+// in ascending order of rows, while the other warps continue.
+type columns struct {
+	rows  *kernel.For
+	width *expr.Expr
+	sums  []columnSum
+	of    map[string]int // the sums by the names of their tiles
+}
+
+// A columnSum is a sum's initial value, its term of each row, and its destination.
+type columnSum struct{ first, term, last column }
+
+// A column is an expression in the column of a variable.
+type column struct {
+	*expr.Expr
+	name string // "": there is one column
+}
+
+const (
+	columnTurn    = 64               // rows that are staged at a time
+	columnSums    = 2                // at most, so that staged terms fit into static shared memory
+	columnsWide   = emit.WarpThreads // of a block
+	columnRows    = 8                // that a warp reads at a time
+	columnThreads = 512              // threads of a multiprocessor: 128 registers are enough for two norms of 8 rows
+)
+
+// PlanColumns plans sums of columns.
+func PlanColumns(k *kernel.Kernel, _ emit.Launches) (emit.Plan, string) {
+	c, why := columnsOf(k)
+	if why != "" {
+		return emit.Plan{}, why
+	}
+	threads := c.turn() / columnRows * emit.WarpThreads
+	pieces := fmt.Sprintf("%d columns, %d threads, %d rows a turn", columnsWide, threads, c.turn())
+	return emit.Plan{Threads: threads, Whole: true, Pieces: pieces, Cells: func(p *emit.Printer) (emit.Cells, error) { return columnCells(p, c), nil }}, ""
+}
+
+func columnsOf(k *kernel.Kernel) (c columns, why string) {
+	n := len(k.Body) / 2
+	if len(k.Grid) > 0 || len(k.Body) != 2*n+1 || n < 1 || n > columnSums {
+		return c, "it is not a loop over rows between the begin and the end of few sums"
+	}
+	var ok bool
+	if c.rows, ok = k.Body[n].(*kernel.For); !ok || !expr.IsInt(c.rows.Lo, 0) {
+		return c, "it has no loop over rows"
+	}
+	c.of = map[string]int{}
+	buffers := emit.Arrays(k)
+	for i, s := range k.Body[:n] {
+		dst, value, why := c.assigned(s)
+		if why != "" {
+			return c, why
+		}
+		if _, taken := c.of[dst.Name]; taken || buffers[dst.Name] || dst.Type != expr.F32 || !dst.of(dst.Name) {
+			return c, "a sum does not begin in a tile of its own"
+		}
+		c.of[dst.Name] = i
+		c.sums = append(c.sums, columnSum{first: value})
+	}
+	if why := c.terms(); why != "" {
+		return c, why
+	}
+	written := map[string]bool{}
+	for _, s := range k.Body[n+1:] {
+		dst, value, why := c.assigned(s)
+		if why != "" {
+			return c, why
+		}
+		i, known := c.of[value.Name]
+		if !known || c.sums[i].last.Expr != nil || !buffers[dst.Name] || !value.of(value.Name) {
+			return c, "it does not end with the sums going to buffers"
+		}
+		c.sums[i].last = dst
+		written[dst.Name] = true
+	}
+	for e := range elements(c.rows) {
+		if _, sum := c.of[e.Name]; !buffers[e.Name] && !sum || written[e.Name] {
+			return c, "its rows read other tiles, or what it writes"
+		}
+	}
+	return c, ""
+}
+
+// assigned splits a statement that sets a row of all columns, or a variable for one column.
+func (c *columns) assigned(s kernel.Stmt) (dst, value column, why string) {
+	size := expr.Int(1)
+	switch s := s.(type) {
+	case *kernel.Var:
+		if s.Value == nil {
+			return dst, value, "a sum begins with nothing"
+		}
+		dst.Expr, value.Expr = expr.NewVar(s.Name, s.Type), s.Value
+	case *kernel.Set:
+		dst.Expr, value.Expr = s.Dst, s.Value
+		if len(s.Axes) == 1 {
+			dst.name, value.name, size = s.Axes[0].Var, s.Axes[0].Var, s.Axes[0].Size
+		}
+		if len(s.Axes) > 1 || !size.IsConst() {
+			return dst, value, "it is more than sums of columns"
+		}
+	default:
+		return dst, value, "it is more than sums of columns"
+	}
+	if c.width == nil {
+		c.width = size
+	}
+	if !expr.Equal(c.width, size) {
+		return dst, value, "its sums have different widths"
+	}
+	return dst, value, ""
+}
+
+// of reports whether an expression is an array's element in its column, or the variable.
+func (c column) of(name string) bool {
+	if c.name == "" {
+		return c.Op == expr.Var && c.Name == name
+	}
+	return c.Op == expr.Elem && c.Name == name && len(c.Args) == 1 && expr.Equal(c.Args[0], expr.NewVar(c.name, expr.I32))
+}
+
+// terms finds the term of each sum. Other statements of a row must not access the sums.
+func (c *columns) terms() string {
+	for _, s := range c.rows.Body {
+		switch s := s.(type) {
+		case *kernel.Let:
+			if c.read(s.Value) {
+				return "a row reads the sums"
+			}
+			continue
+		case *kernel.Reduce:
+			if c.read(s.Value, s.Axis.Size) {
+				return "a row reads the sums"
+			}
+			if emit.Most(s.Axis.Size) == nil {
+				return "what is reduced of a row has no bound"
+			}
+			continue
+		}
+		dst, value, why := c.assigned(s)
+		if why != "" {
+			return why
+		}
+		i, known := c.of[dst.Name]
+		if !known || c.sums[i].term.Expr != nil || value.Op != expr.Add || !dst.of(dst.Name) || !(column{value.Args[0], value.name}).of(dst.Name) {
+			return "a row does something else than adding to each sum once"
+		}
+		if c.read(value.Args[1]) {
+			return "a row reads the sums"
+		}
+		c.sums[i].term = column{value.Args[1], value.name}
+	}
+	for _, s := range c.sums {
+		if s.term.Expr == nil {
+			return "a row does something else than adding to each sum once"
+		}
+	}
+	return ""
+}
+
+// read reports whether expressions read the sums.
+func (c *columns) read(es ...*expr.Expr) bool {
+	for _, e := range append(expr.Elems(es...), expr.Vars(es...)...) {
+		if _, sum := c.of[e.Name]; sum {
+			return true
+		}
+	}
+	return false
+}
+
+// elements returns the elements that the statements in a loop read.
+func elements(l *kernel.For) map[*expr.Expr]bool {
+	all := map[*expr.Expr]bool{}
+	for n := range kernel.All(l.Body) {
+		for _, e := range expr.Elems(kernel.Reads(n)...) {
+			all[e] = true
+		}
+	}
+	return all
+}
+
+// turn returns how many rows are staged at a time. A single sum has room for twice as many rows,
+// so it waits for memory half as often. Rows beyond the last repeat it, which must cost little.
+func (c *columns) turn() int {
+	if len(c.sums) == 1 && !emit.Has(c.rows.Body, isReduce) {
+		return 2 * columnTurn
+	}
+	return columnTurn
+}
+
+func isReduce(s kernel.Stmt) bool {
+	_, is := s.(*kernel.Reduce)
+	return is
+}
+
+// columnCells are columnsWide columns each.
+func columnCells(p *emit.Printer, c columns) emit.Cells {
+	f, turn := p.F, c.turn()
+	bytes := kernel.Bytes(expr.F32) * columnsWide * turn * 2 * len(c.sums)
+	p.Launch.Static += bytes
+	p.F.Beside = columnThreads / p.Group.Threads
+	stage := emit.Address{Address: asm.Shared.At(emit.StageName, f.SharedArray(emit.StageName, bytes)), Typ: expr.F32}
+	half := f.Variable(asm.Int(0)) // where the elements staged in this turn begin
+	return emit.Cells{Count: emit.CeilDiv(c.width, columnsWide), Body: func(cell asm.Value) {
+		col := f.Do("mad.lo.s32", cell, asm.Int(columnsWide), p.Lane)
+		width := p.Value(c.width)
+		at := f.Do("min.s32", col, f.Do("add.s32", width, asm.Int(-1)))
+		var accs []asm.Value
+		for _, s := range c.sums {
+			p.Vars[s.first.name] = at
+			accs = append(accs, f.Variable(p.Value(s.first.Expr)))
+		}
+		p.Bounds.Enter(c.rows)
+		rows := p.Value(c.rows.Hi)
+		p.Count(asm.Int(0), rows, asm.Int(turn), func(base asm.Value) {
+			to := p.Element(stage, f.Do("add.s32", half, f.Do("mad.lo.s32", p.Warp, asm.Int(columnsWide), p.Lane)))
+			for j, terms := range terms(p, &c, base, rows, at) {
+				for i, v := range terms {
+					f.Store(to.Further((2*i*turn+j*p.Warps)*columnsWide).Address, v)
+				}
+			}
+			f.Barrier()
+			from := p.Element(stage, f.Do("add.s32", half, p.Lane))
+			for i, acc := range accs {
+				f.If(f.Do("setp.eq.s32", p.Warp, asm.Int(i)), func() {
+					for r := range turn {
+						f.Into(acc, "add.rn.f32", acc, p.Load(from.Further((2*i*turn+r)*columnsWide), 1)[0])
+					}
+				})
+			}
+			f.Into(half, "sub.s32", asm.Int(turn*columnsWide), half)
+		})
+		for i, s := range c.sums {
+			f.If(f.Do("and.pred", f.Do("setp.eq.s32", p.Warp, asm.Int(i)), f.Do("setp.lt.s32", col, width)), func() {
+				p.Vars[s.last.name] = col
+				p.Store(s.last.Expr, accs[i])
+			})
+		}
+	}}
+}
+
+// terms returns the terms of a warp's rows from base on, by sum. Rows beyond the last give -0,
+// which changes no sum.
+func terms(p *emit.Printer, c *columns, base, rows, col asm.Value) [][]asm.Value {
+	f, mine := p.F, make([]map[string]asm.Value, columnRows)
+	last := f.Do("add.s32", rows, asm.Int(-1))
+	row := f.Do("add.s32", base, p.Warp)
+	for j := range mine {
+		mine[j] = map[string]asm.Value{c.rows.Var: f.Do("min.s32", f.Do("add.s32", row, asm.Int(j*p.Warps)), last)}
+	}
+	enter := func(j int) { maps.Copy(p.Vars, mine[j]) }
+	for _, s := range c.rows.Body {
+		switch s := s.(type) {
+		case *kernel.Let:
+			for j := range mine {
+				enter(j)
+				mine[j][s.Name] = p.Value(s.Value)
+			}
+		case *kernel.Reduce:
+			for j, v := range p.Reduces(s, len(mine), enter) {
+				mine[j][s.Name] = v
+			}
+		}
+	}
+	terms := make([][]asm.Value, len(mine))
+	for j := range mine {
+		enter(j)
+		there := f.Do("setp.lt.s32", f.Do("add.s32", row, asm.Int(j*p.Warps)), rows)
+		for _, s := range c.sums {
+			p.Vars[s.term.name] = col
+			terms[j] = append(terms[j], p.Choose(there, p.Value(s.term.Expr), asm.F32(float32(math.Copysign(0, -1)))))
+		}
+	}
+	return terms
+}
