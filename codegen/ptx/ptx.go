@@ -72,10 +72,22 @@ type Output struct {
 type Entry struct {
 	Name string
 	emit.Launch
-	Tensor bool   // adds products of 16-bit or split factors as tensor cores do (kernel.TensorCore)
+	Tensor bool   // adds products of 16-bit or split factors as tensor cores do (Sums)
 	Fours  bool   // adds products over keys in fours
 	Row    string // its schedule
 	Gemm   *Gemm  // the product that a library can compute instead; or nil
+}
+
+// Sums returns how a GPU of an architecture such as 80 or 90 adds products of the kernel; nil: as
+// defined. For tensor cores it is as MMA-Sim says (Xie et al. 2026).
+func (e *Entry) Sums(arch int) *kernel.Sums {
+	switch {
+	case !e.Tensor:
+		return nil
+	case arch >= 90:
+		return &kernel.Sums{Step: 16, Kept: 25, Fours: e.Fours}
+	}
+	return &kernel.Sums{Step: 8, Kept: 24, Fours: e.Fours}
 }
 
 // Schedules lists the schedules of the kernels, each once, in the order of the table.

@@ -6,44 +6,36 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// Sums models how a device adds products of 16-bit factors, or of F32 halves in steps half as
-// long. It truncates the products of a step and the sum to kept bits after the leading bit of the
-// largest. It adds them exactly and truncates the result to F32. NVIDIA's tensor cores do so
-// according to MMA-Sim (Xie et al. 2026).
+// Sums says how a device adds the products of a Dot where it does not add them as defined. A
+// device that does so for products of 16-bit factors, or of halves of F32 factors, truncates the
+// products of a step and the sum to Kept bits after the leading bit of the largest, adds them
+// exactly, and truncates the result to F32.
 type Sums struct {
-	step, kept int
-	fours      bool
-	flushed    bool
-}
+	Step int // products of a step; half as many of halves
+	Kept int
 
-// Pairs models how VDPBF16PS adds products of BF16: it flushes subnormal factors and sums to 0.
-func Pairs() *Sums { return &Sums{flushed: true} }
+	// With Fours, a product over the columns of the kernel's first product begins each 16 with
+	// columns 4 n and 4 n + 1. The order matters if a step has fewer than 16 products.
+	Fours bool
+
+	// With Flushed, only products of BF16 differ: subnormal factors and sums are 0.
+	Flushed bool
+}
 
 // takes reports whether add replaces the defined sum of a product.
 func (add *Sums) takes(d *Dot, factors expr.Type) bool {
 	switch {
 	case add == nil:
 		return false
-	case add.flushed:
+	case add.Flushed:
 		return factors == expr.BF16
 	}
 	return d.Split || factors.Narrow()
 }
 
-// TensorCore models how mma.m16n8k16 adds BF16 products, 16 per instruction, on a GPU of an
-// architecture such as 80 or 90. With fours, a product over the columns of the kernel's first
-// product begins each 16 with columns 4 n and 4 n + 1. The order matters if a step has fewer than
-// 16 products.
-func TensorCore(arch int, fours bool) *Sums {
-	if arch >= 90 {
-		return &Sums{step: 16, kept: 25, fours: fours}
-	}
-	return &Sums{step: 8, kept: 24, fours: fours}
-}
-
-// inFours reports whether fours applies to a product: it is over the columns of the first.
+// inFours reports whether Fours applies to a product: it is over the columns of the first.
 func (add *Sums) inFours(k *Kernel, d *Dot) bool {
-	if add == nil || !add.fours || len(d.Axes) < 3 {
+	if add == nil || !add.Fours || len(d.Axes) < 3 {
 		return false
 	}
 	for s := range All(k.Body) {
@@ -54,7 +46,7 @@ func (add *Sums) inFours(k *Kernel, d *Dot) bool {
 	return false
 }
 
-// fours returns factors in TensorCore's order, 16 at a time, with missing ones as 0.
+// fours returns factors in the order of Fours, 16 at a time, with missing ones as 0.
 func fours(x []float32) []float32 {
 	var out []float32
 	for ; len(x) > 0; x = x[min(16, len(x)):] {
@@ -71,15 +63,15 @@ func fours(x []float32) []float32 {
 
 // Add adds the products of the elements of a and b, which have equal lengths, to sum.
 func (add *Sums) Add(sum float32, a, b []float32) float32 {
-	if add.flushed {
+	if add.Flushed {
 		for i := range a {
 			sum = flush(expr.FMA32(flush(a[i]), flush(b[i]), flush(sum)))
 		}
 		return sum
 	}
-	for len(a) > add.step {
-		sum = add.one(sum, a[:add.step], b[:add.step])
-		a, b = a[add.step:], b[add.step:]
+	for len(a) > add.Step {
+		sum = add.one(sum, a[:add.Step], b[:add.Step])
+		a, b = a[add.Step:], b[add.Step:]
 	}
 	if len(a) == 0 {
 		return sum
@@ -101,7 +93,7 @@ const splitDepth = 8
 // AddSplit adds split products of F32 factors. The instruction is mma.m16n8k8 on TF32, three
 // times per 8 products.
 func (add *Sums) AddSplit(sum float32, a, b []float32) float32 {
-	half := &Sums{step: add.step / 2, kept: add.kept}
+	half := &Sums{Step: add.Step / 2, Kept: add.Kept}
 	var aHigh, aLow, bHigh, bLow [splitDepth]float32
 	for len(a) > 0 {
 		n := min(splitDepth, len(a))
@@ -148,7 +140,7 @@ func (add *Sums) one(sum float32, a, b []float32) float32 {
 	if math.IsNaN(plain) || math.IsInf(plain, 0) {
 		return float32(plain)
 	}
-	scale, back := math.Ldexp(1, add.kept-top), math.Ldexp(1, top-add.kept)
+	scale, back := math.Ldexp(1, add.Kept-top), math.Ldexp(1, top-add.Kept)
 	total := math.Trunc(scale * float64(sum))
 	for i := range a {
 		total += math.Trunc(scale * (float64(a[i]) * float64(b[i])))

@@ -175,7 +175,7 @@ func (a *attention) MostRows() int { return a.scores.MostRows }
 func (a *attend) copy(to emit.Swizzled, from flat.Operand, rows int, first, left asm.Value, fours bool) {
 	f, units := a.F, a.width/emit.UnitWide
 	together := a.Group.Threads / units // rows
-	row, unit := a.Divide(a.Group.Id, asm.Int(units))
+	row, unit := a.Divide(a.Group.ID, asm.Int(units))
 	near := f.Do("mul.lo.s32", unit, asm.Int(emit.UnitWide))
 	for slot := 0; slot*together < rows; slot++ {
 		place := f.Do("add.s32", row, asm.Int(slot*together))
@@ -191,7 +191,7 @@ func (a *attend) copy(to emit.Swizzled, from flat.Operand, rows int, first, left
 		source := a.Operand(from, f.Do("add.s32", first, here), near)
 		taken := asm.Bool(true)
 		if n := min(together, rows-slot*together) * units; n < a.Group.Threads {
-			taken = f.Do("setp.lt.s32", a.Group.Id, asm.Int(n))
+			taken = f.Do("setp.lt.s32", a.Group.ID, asm.Int(n))
 		}
 		f.Guarded(taken, func() { f.CopyAsync(at, source.Address, size) })
 	}

@@ -20,7 +20,7 @@ const (
 // A Workgroup is the threads that work on one cell together.
 type Workgroup struct {
 	Threads int
-	Id      asm.Value // a thread's number in its workgroup
+	ID      asm.Value // a thread's number in its workgroup
 	Whole   bool      // the workgroup is the block
 }
 

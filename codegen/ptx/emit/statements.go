@@ -25,12 +25,12 @@ func (p *Printer) Store(dst *expr.Expr, vs ...asm.Value) {
 }
 
 // first lets one thread of the workgroup do something.
-func (p *Printer) first(do func()) { p.F.If(p.F.Do("setp.eq.s32", p.Group.Id, asm.Int(0)), do) }
+func (p *Printer) first(do func()) { p.F.If(p.F.Do("setp.eq.s32", p.Group.ID, asm.Int(0)), do) }
 
 // Each distributes all values of the axes, the last fastest, to the threads of the workgroup
 // round-robin, and calls do for each.
 func (p *Printer) Each(axes []kernel.Axis, do func()) {
-	p.Share(kernel.Elements(kernel.Sizes(axes)), p.Group.Id, p.Group.Threads, func(i asm.Value) {
+	p.Share(kernel.Elements(kernel.Sizes(axes)), p.Group.ID, p.Group.Threads, func(i asm.Value) {
 		p.Set(axes, i)
 		do()
 	})

@@ -143,7 +143,7 @@ func (p *generic) random(n *kernel.Random) {
 	base, size := p.Value(n.Base), p.Value(n.Size)
 	words := p.WordsOf(n)
 	first := p.Value(counters(n.Base))
-	p.Share(expr.Simplify(count), p.Group.Id, p.Group.Threads, func(i asm.Value) {
+	p.Share(expr.Simplify(count), p.Group.ID, p.Group.Threads, func(i asm.Value) {
 		i = f.Do("add.s32", i, first)
 		words := words(i)
 		e := f.Do("sub.s32", f.Do("shl.b32", i, asm.Int(2)), base)
@@ -202,7 +202,7 @@ func (p *generic) loop(n *kernel.For) {
 		block := p.Group
 		defer func() { p.Group = block }()
 		from, step = p.F.Do("add.s32", p.Warp, from), p.Warps
-		p.Group = emit.Workgroup{Threads: emit.WarpThreads, Id: p.Lane, Whole: false}
+		p.Group = emit.Workgroup{Threads: emit.WarpThreads, ID: p.Lane, Whole: false}
 	}
 	p.Count(from, limit, asm.Int(step), func(i asm.Value) {
 		p.Vars[n.Var] = i

@@ -36,7 +36,7 @@ func (q *mma) feedOf(s *feed, at asm.Address) *feed {
 	s.tile = emit.Swizzled{Address: at, Cols: cols, Format: q.Format, Twos: q.ElementBytes == emit.WordBytes && !s.alongK}
 	units := cols / q.Unit()
 	s.slots, s.step = rows*units/q.Group.Threads, q.Group.Threads/units
-	s.row, s.unit = q.Divide(q.Group.Id, asm.Int(units))
+	s.row, s.unit = q.Divide(q.Group.ID, asm.Int(units))
 	s.to = q.UnitOf(s.tile, s.row, s.unit)
 	return s
 }

@@ -46,7 +46,7 @@ type staged struct {
 func New(s *Stage, n flat.Product, t tiling, ahead bool) *product {
 	p := s.Printer
 	q := &product{share: t.share(p, n), stage: s, depth: t.depth, ahead: ahead, sizeK: p.Value(n.K)}
-	ty, tx := p.Divide(p.Group.Id, asm.Int(t.cols/t.wide))
+	ty, tx := p.Divide(p.Group.ID, asm.Int(t.cols/t.wide))
 	q.row, q.col = p.F.Do("mul.lo.s32", ty, asm.Int(t.high)), p.F.Do("mul.lo.s32", tx, asm.Int(min(t.wide, emit.VectorMost)))
 	second := s.at.Further(t.depth * (t.rows + stagePad))
 	q.a = q.stagedOf(&staged{Operand: n.A, size: n.M, limit: q.sizeM, width: t.rows}, s.at, q.row)
@@ -68,7 +68,7 @@ func (q *product) stagedOf(s *staged, at emit.Address, first asm.Value) *staged 
 	}
 	threads, all := q.Group.Threads, s.width*q.depth/s.vector
 	s.slots, s.step = (all+threads-1)/threads, threads*s.vector/beside
-	far, near := q.Divide(q.Group.Id, asm.Int(beside/s.vector))
+	far, near := q.Divide(q.Group.ID, asm.Int(beside/s.vector))
 	near = f.Do("mul.lo.s32", near, asm.Int(s.vector))
 	if s.alongK {
 		s.row, s.k = far, near
@@ -80,7 +80,7 @@ func (q *product) stagedOf(s *staged, at emit.Address, first asm.Value) *staged 
 	}
 	s.mine = asm.Bool(true)
 	if all < threads {
-		s.mine = f.Do("setp.lt.s32", q.Group.Id, asm.Int(all))
+		s.mine = f.Do("setp.lt.s32", q.Group.ID, asm.Int(all))
 	}
 	s.to = q.Element(at, f.Do("mad.lo.s32", s.k, asm.Int(s.pitch()), s.row))
 	s.from = q.Element(at, first)

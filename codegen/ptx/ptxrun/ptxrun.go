@@ -63,11 +63,8 @@ func (m *Machine) About() cuda.Info { return m.driver.Info() }
 
 // Sums returns how a kernel adds products of 16-bit factors on the device; nil: as is defined.
 func (m *Machine) Sums(name string) *kernel.Sums {
-	if !m.entries[name].Tensor {
-		return nil
-	}
-	i := m.About()
-	return kernel.TensorCore(10*i.Major+i.Minor, m.entries[name].Fours)
+	i, e := m.About(), m.entries[name]
+	return e.Sums(10*i.Major + i.Minor)
 }
 
 // Run launches a kernel on buffers in the order of its parameters, and overwrites

@@ -31,10 +31,7 @@ const exampleStep = 5
 // NewCase draws inputs and interprets the kernel. Its entry e is for a GPU of architecture arch.
 func NewCase(k *kernel.Kernel, s kernel.Scalars, kind kerneltest.Kind, seed uint64, e ptx.Entry, arch int) (*Case, error) {
 	s = k.Suited(s)
-	c := &Case{Kernel: k, Scalars: s, Cells: 1, sets: min(max(e.Sets, 1), Sets), shapes: e.Shapes}
-	if e.Tensor {
-		c.add = kernel.TensorCore(arch, e.Fours)
-	}
+	c := &Case{Kernel: k, Scalars: s, Cells: 1, sets: min(max(e.Sets, 1), Sets), shapes: e.Shapes, add: e.Sums(arch)}
 	for _, a := range k.Cut(64).Grid {
 		c.Cells *= cost.Value(a.Size, s)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/arithlang/mlc/codegen/ptx"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/ptxsim"
 )
@@ -66,7 +67,7 @@ func halves(x []float32) (high, low []float32) {
 
 const rows, cols, lanes, laneBytes = 16, 8, 32, 64
 
-// TestTensorCore compares kernel.TensorCore, which tests of kernels rely on, with the simulator's
+// TestTensorCore compares ptx.Entry.Sums, which tests of kernels rely on, with the simulator's
 // instruction, on numbers of any size.
 func TestTensorCore(t *testing.T) {
 	for _, op := range instructions {
@@ -85,7 +86,8 @@ func TestTensorCore(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			core := kernel.TensorCore(arch, false)
+			tensor := ptx.Entry{Tensor: true}
+			core := tensor.Sums(arch)
 			for round := range 100 {
 				spread := []int{1, 12, 126}[round%3]
 				a, b, c := op.matrix(g, rows, spread), op.matrix(g, cols, spread), make([]float32, rows*cols)

@@ -64,17 +64,17 @@ func pointCells(p *emit.Printer, k *kernel.Kernel, t pointwise) emit.Cells {
 			full := f.Do("setp.le.s32", f.Do("add.s32", base, turn), size)
 			f.If(full, func() {
 				if wide {
-					point(p, k.Body, emit.VectorMost, f.Do("mad.lo.s32", p.Group.Id, asm.Int(emit.VectorMost), base))
+					point(p, k.Body, emit.VectorMost, f.Do("mad.lo.s32", p.Group.ID, asm.Int(emit.VectorMost), base))
 					return
 				}
 				var each []asm.Value
 				for i := range emit.VectorMost {
-					each = append(each, f.Do("add.s32", f.Do("add.s32", base, asm.Int(i*pointThreads)), p.Group.Id))
+					each = append(each, f.Do("add.s32", f.Do("add.s32", base, asm.Int(i*pointThreads)), p.Group.ID))
 				}
 				point(p, k.Body, 1, each...)
 			})
 			f.If(f.Do("not.pred", full), func() {
-				p.Count(f.Do("add.s32", base, p.Group.Id), size, asm.Int(pointThreads), func(i asm.Value) { point(p, k.Body, 1, i) })
+				p.Count(f.Do("add.s32", base, p.Group.ID), size, asm.Int(pointThreads), func(i asm.Value) { point(p, k.Body, 1, i) })
 			})
 		})
 	}}
