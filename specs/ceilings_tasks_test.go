@@ -11,8 +11,8 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 )
 
-// TestCeilingsOfTasks compares the compiler's warning with the best possible model for the
-// ways to write problems: it warns just if that is wrong somewhere.
+// TestCeilingsOfTasks compares the compiler's warning with the best possible model for each way to
+// write problems. The compiler warns exactly if that model is wrong somewhere.
 func TestCeilingsOfTasks(t *testing.T) {
 	// Of the operands of two digits, from 0 to width of source and answer.
 	const (
@@ -98,7 +98,7 @@ func TestCeilingsOfTasks(t *testing.T) {
 	}
 }
 
-// written are all problems of a task, as it writes them.
+// written lists all problems of a task, as it writes them.
 func written(task check.Task) []problem {
 	size := func(digits int) (n int) {
 		n = 1
@@ -126,7 +126,7 @@ func written(task check.Task) []problem {
 	return all
 }
 
-// one is the problem of two numbers.
+// one returns the problem of two numbers.
 func one(task check.Task, a, b int) problem {
 	answer := map[string]int{"addition": a + b, "successor": a + 1, "nx1": a * b, "copy": a}[task.Kind]
 	width, said := task.Pad.To, task.Pad.To-task.Pad.Less
@@ -162,13 +162,13 @@ func one(task check.Task, a, b int) problem {
 	return problem{"^" + source + "$", "^" + z, z + "$"}
 }
 
-// digitsOf is a number at a width at least.
+// digitsOf returns the digits of a number, at least width of them.
 func digitsOf(task check.Task, n, width int) string {
 	text := strconv.FormatInt(int64(n), task.Base)
 	return strings.Repeat("0", max(width-len(text), 0)) + text
 }
 
-// parities are those of the last bits of a number, or of all of them behind zeros.
+// parities returns the parities of the last bits of a number, or of all its bits behind zeros.
 func parities(bits string, each bool) string {
 	out := []byte(strings.Repeat("0", len(bits)))
 	ones := 0

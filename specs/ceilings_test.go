@@ -16,12 +16,11 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 )
 
-// TestCeilings computes what the windows of the scaffolded specs can do at all: the
-// exact match of the best model with such masks, positions and layers, on all short
-// problems. What a row knows is its token, what it knew a layer before of the rows that
-// its self attention opens, and the tokens that its cross attention opens, each as
-// shares, for that is all that a softmax tells of them; the best model answers what
-// is most often right where that is known.
+// TestCeilings computes the exact match of the best model with the masks, positions and layers of
+// each scaffolded spec, on all short problems. A row knows its token. Each layer adds the shares of
+// the knowledge that its self attention opens, and the shares of the tokens that its cross
+// attention opens: a softmax tells no more. The best model gives the most frequent answer among
+// rows that know the same.
 func TestCeilings(t *testing.T) {
 	figure, code := "model.decoder.cross.mask=antiwindow(left = 1, right = 1)", "model.decoder.cross.mask=antiwindow(left = 0, right = 1)"
 	exact, pair := "model.decoder.cross.mask=antiwindow(left = 0, right = 0)", "model.decoder.cross.mask=antiwindow(left = 0, right = 0, step = 2)"
@@ -77,11 +76,11 @@ func TestCeilings(t *testing.T) {
 	}
 }
 
-// A problem is what a model reads and says, as symbols: source, target and labels.
+// A problem is a model's input and output as symbols: source, target and labels.
 type problem struct{ source, target, labels string }
 
-// short are all problems of 4 decimal places, 12 bits or two numbers of two, padded to
-// a place more.
+// short lists all problems of 4 decimal places, of 12 bits, or of two numbers of two places. They
+// are padded by one place.
 func short(t *testing.T, task check.Task) []problem {
 	var out []problem
 	digits := map[string]int{"successor": 4, "parity": 12, "addition": 2, "nx1": 2}[task.Kind]
@@ -133,7 +132,7 @@ func interleaved(a, b string) string {
 	return string(out)
 }
 
-// ceiling is the share of some problems that the best model answers.
+// ceiling returns the share of problems that the best model answers.
 func ceiling(spec *check.Spec, problems []problem) float64 {
 	k := knowledge{seed: maphash.MakeSeed(), spec: spec, open: make(map[string][][]int)}
 	says := make(map[uint64]map[byte]int)
@@ -165,7 +164,7 @@ func ceiling(spec *check.Spec, problems []problem) float64 {
 	return float64(right) / float64(len(problems))
 }
 
-// anything is the label of a row that is not asked.
+// anything is the label of a row that no loss asks for.
 const anything = ' '
 
 // open lists the columns that a mask opens to each row of a head.
@@ -183,15 +182,15 @@ func open(mask *expr.Expr, h, rows, columns int) [][]int {
 	return out
 }
 
-// knowledge tells what rows know apart. Tokens have their place modulo the period, or in
-// their number, or none.
+// knowledge gives different knowledge different numbers. A token has its place modulo the period,
+// its place in its number, or no place.
 type knowledge struct {
 	seed maphash.Seed
 	spec *check.Spec
 	open map[string][][]int // by site and shape
 }
 
-// recurrences is how often a loop runs on a problem.
+// recurrences returns how often a loop runs on a problem.
 func recurrences(spec *check.Spec, p problem) int {
 	by := spec.Task.Recurrences
 	if !by.ByLength() {
@@ -206,7 +205,7 @@ func recurrences(spec *check.Spec, p problem) int {
 	return max(1, by.Plus+by.Digits*digits+by.Operands*len(operands)+by.Prompt*(len(prompt)+1))
 }
 
-// rows is what each row of a problem knows after all layers.
+// rows returns the knowledge of each row of a problem after all layers.
 func (k *knowledge) rows(p problem) []uint64 {
 	know, source := k.tokens(p.target), k.tokens(p.source)
 	m := k.spec.Model
@@ -244,7 +243,7 @@ func (k *knowledge) tokens(text string) []uint64 {
 	return out
 }
 
-// read adds to what rows know what they have read.
+// read adds what rows have read to their knowledge.
 func (k *knowledge) read(know []uint64, views [][]uint64) []uint64 {
 	next := slices.Clone(know)
 	for _, view := range views {
@@ -255,8 +254,8 @@ func (k *knowledge) read(know []uint64, views [][]uint64) []uint64 {
 	return next
 }
 
-// views is what each row reads of some elements, head by head: with their places where
-// scores hang on these.
+// views returns what each row reads of some elements, head by head. Elements have their places
+// where scores depend on them.
 func (k *knowledge) views(name string, site *check.Site, rows, of []uint64) []uint64 {
 	out := make([]uint64, len(rows))
 	for h := range k.spec.Model.Heads {
@@ -279,7 +278,7 @@ func (k *knowledge) views(name string, site *check.Site, rows, of []uint64) []ui
 	return out
 }
 
-// shares is what a softmax over some elements can tell: each with its share.
+// shares returns what a softmax over elements can tell: each element with its share.
 func (k *knowledge) shares(of []uint64, open []int) uint64 {
 	var chosen []uint64
 	for _, j := range open {

@@ -20,7 +20,7 @@ import (
 
 const clusterFile = "../docs/cluster-plan.md"
 
-// A planned is a table of the page: a spec on more and more GPUs, or sums alone.
+// A planned is a table of the page: a spec on growing numbers of GPUs, or only sums.
 type planned struct {
 	name  string // of the table, in a comment before it
 	spec  string // "": sums alone
@@ -98,7 +98,7 @@ func (p *planned) table(t *testing.T, on cluster.Cluster, network string) string
 	return plan.Markdown(planHeads...)
 }
 
-// sumsAlone are those of 1,024 chunks, by the number of gradients and of GPUs.
+// sumsAlone counts the sums of 1,024 chunks, by the number of gradients and of GPUs.
 func sumsAlone(on cluster.Cluster, network string) string {
 	var b strings.Builder
 	heads := []string{"GPUs", "chunks", "nodes", "sent", "exchange", "sum", "gather", "step", "levels", "ring"}
@@ -124,7 +124,7 @@ func sumsAlone(on cluster.Cluster, network string) string {
 	return b.String()
 }
 
-// replaced has another table behind a comment with its name, up to an empty line.
+// replaced returns text with another table after the comment that names it, up to an empty line.
 func replaced(t *testing.T, page, name, table string) string {
 	t.Helper()
 	mark := "<!-- counted: " + name + " -->\n"

@@ -16,8 +16,8 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// TestDrawnPositions holds figure 21 to the positions of the authors' code: 125 of 128,
-// so that a problem of 30 tokens ends at 29.7 on average, whatever it is computed with.
+// TestDrawnPositions compares the positions of figure 21 with the authors' code, which draws 125 of
+// 128. A problem of 30 tokens then ends at 29.7 on average.
 // The n-th smallest of k numbers of 0 … m-1 is n(m+1)/(k+1) - 1 on average.
 func TestDrawnPositions(t *testing.T) {
 	spec, list := check.Resolve(check.Options{Path: "abacus/figure21.arith", Read: os.ReadFile})
@@ -68,7 +68,7 @@ func claims(t *testing.T, format string, args ...any) {
 	}
 }
 
-// thousands is a number with commas.
+// thousands returns a number with commas.
 func thousands(n int) string {
 	if n < 1000 {
 		return strconv.Itoa(n)
@@ -200,8 +200,8 @@ func TestFidelityOfBiases(t *testing.T) {
 	claims(t, "%s pairs in %d epochs, not %s", thousands(int(trained)), epochs, thousands(int(epochs*trained)))
 }
 
-// TestFidelityOfTheEnd is a softmax over two cells of equal scores, one of them with the
-// bias of a line.
+// TestFidelityOfTheEnd computes a softmax over two cells of equal scores, one of which has the bias
+// of a line.
 func TestFidelityOfTheEnd(t *testing.T) {
 	share := func(line float64) float64 { return 100 / (1 + math.Exp(line)) }
 	claims(t, "a line of 1.5 to 3.2, as `specs/small/successor_abc.arith` finds, the end gets %.0f to %.0f %%", share(1.5), share(3.2))

@@ -14,9 +14,8 @@ import (
 	"github.com/arithlang/mlc/sim/counted"
 )
 
-// TestGemmShare counts which part of the FLOP of products in a training step a library can
-// compute: of those that are nothing else, of all outside attention, whose products are in
-// its kernels. docs/gpu.md has the numbers.
+// TestGemmShare counts the FLOP of products in a training step that a library can compute, as a
+// share of all products outside attention. docs/gpu.md has the numbers.
 func TestGemmShare(t *testing.T) {
 	full.Only(t)
 	c, err := card.Find(launchesCard)

@@ -18,7 +18,7 @@ import (
 	"github.com/arithlang/mlc/sim/counted"
 )
 
-// What the table is, and the page that it also stands in, at the end.
+// The files of the table, and of the page that ends with it.
 const (
 	launchesFile    = "launches.md"
 	performanceFile = "../docs/performance.md"
@@ -45,9 +45,8 @@ measured. The columns:
 `
 )
 
-// TestLaunches holds what every spec asks of a card to the committed table, so that a
-// change of the geometry shows in its difference: rows of a few specs, or with -tags full the
-// whole table.
+// TestLaunches compares the launches, memory and copies of specs with the committed table, so that
+// a change of geometry shows as a difference. It takes a few specs, or all with -tags full.
 func TestLaunches(t *testing.T) {
 	var all []trainable
 	for _, file := range full.Some(few(t), 6) {
@@ -97,14 +96,13 @@ var counting = make(chan struct{}, 2)
 // A trainable is a spec in a precision, or in its own.
 type trainable struct{ file, precision string }
 
-// onCores are counted with products on tensor cores, too.
+// onCores lists specs that are also counted with products on tensor cores.
 var onCores = []trainable{
 	{"addition.arith", "bf16"}, {"looped8x2.arith", "bf16"}, {"small/looped.arith", "bf16"},
 	{"looped8x2.arith", "tf32x3"}, {"small/looped.arith", "tf32x3"},
 }
 
-// launchRows are the rows of a spec, one for each training, in its own precision or
-// another one.
+// launchRows returns the rows of a spec, one for each training, in its own precision or another.
 func launchRows(t *testing.T, file, precision string) string {
 	c, err := card.Find(launchesCard)
 	if err != nil {
@@ -152,7 +150,7 @@ func launchRows(t *testing.T, file, precision string) string {
 	return b.String()
 }
 
-// uncounted is the row of a training that says why it is empty.
+// uncounted returns the row of a training that says why it is empty.
 func uncounted(b *strings.Builder, name, why string) {
 	fmt.Fprintf(b, "| %s |%s %s |\n", name, strings.Repeat(" |", strings.Count(launchesHead, "---")-2), why)
 }

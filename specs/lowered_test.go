@@ -19,13 +19,13 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// uncompiled are the specs that are no more than a part of others, and those whose
-// trainings are specs of their own.
+// uncompiled lists specs that are only parts of others, and specs whose trainings have specs of
+// their own.
 var uncompiled = regexp.MustCompile(`^base/|^bias/(table|paper)`)
 
 var every = flag.Bool("all", false, "compile every training of every sweep")
 
-// parametersOfSpecs are those of biases and tables, which specs or the prelude declare.
+// parametersOfSpecs lists the parameters of biases and tables that specs or the prelude declare.
 var parametersOfSpecs = []string{
 	"decoder.cross.rpe.w", "decoder.self.kerple.r1", "decoder.self.kerple.r2", "decoder.self.rpe.w", "loop.self.fire.b1", "loop.self.fire.b2", "loop.self.fire.reach", "loop.self.fire.scale", "loop.self.fire.w1", "loop.self.fire.w2", "loop.self.here.more", "loop.self.wave.height", "loop.self.wave.phase", "shared.line.rest", "shared.line.slope", "shared.parabola.bend",
 }
@@ -45,7 +45,7 @@ func tiny(spec *check.Spec) []string {
 	return set
 }
 
-// some are points that have each setting of each axis, with -all all points.
+// some returns points that cover each setting of each axis; with -all, all points.
 func some(points []check.Point) []check.Point {
 	if len(points) == 0 {
 		return []check.Point{{}} // no sweep
@@ -64,8 +64,9 @@ func some(points []check.Point) []check.Point {
 	return out
 }
 
-// TestLowered compiles a few specs, or with -tags full every one, at several points of its
-// sweep, with a tiny model, and compares each kernel with what it stands for.
+// TestLowered compiles a few specs with a tiny model, at several points of their sweeps, and
+// compares each kernel with the tensor function that it computes. With -tags full it takes every
+// spec.
 func TestLowered(t *testing.T) {
 	done, unnamed := make(map[string]bool), make(map[string]bool)
 	for _, file := range few(t) {
@@ -106,7 +107,7 @@ func TestLowered(t *testing.T) {
 	}
 }
 
-// compare holds the kernels that have not been done to float64.
+// compare compares new kernels with float64.
 func compare(t *testing.T, name string, prog *compiler.Program, done map[string]bool) {
 	t.Helper()
 	cases, err := diff.Cases(prog.Lowered)

@@ -15,14 +15,14 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 )
 
-// parts are the files of base that are no specs: they have no task.
+// parts lists the files of base that are no specs, because they have no task.
 var parts = []string{
 	"base/alibi.arith", "base/architectures.arith", "base/calibration.arith", "base/calibration_narrow.arith",
 	"base/embeddings.arith", "base/narrow.arith", "base/paper.arith", "base/rope.arith", "base/rpe.arith",
 	"base/scaffold_binary.arith", "base/scaffold_unary.arith", "base/seq2seq.arith",
 }
 
-// files lists every file of the language here but the parts.
+// files lists every spec below this folder, without the parts.
 func files(t *testing.T) []string {
 	t.Helper()
 	var found []string
@@ -38,7 +38,7 @@ func files(t *testing.T) []string {
 	return found
 }
 
-// few are some of the files, and all of them with -tags full.
+// few lists some of the files; with -tags full, all.
 func few(t *testing.T) []string {
 	t.Helper()
 	all := files(t)
@@ -70,8 +70,7 @@ func silent(t *testing.T, file string, list diag.List) {
 	t.Fatalf("%s:\n%s", file, b.String())
 }
 
-// TestSpecs resolves every spec at every point of its sweep; what it resolves to
-// means the same again.
+// TestSpecs resolves every spec at every point of its sweep. The resolved text must mean the same.
 func TestSpecs(t *testing.T) {
 	for _, file := range files(t) {
 		t.Run(file, func(t *testing.T) {
@@ -97,8 +96,8 @@ func TestSpecs(t *testing.T) {
 	}
 }
 
-// fixedPoint resolves what a spec of a folder resolves to. It may have warnings: it
-// spells out what has no effect.
+// fixedPoint resolves the resolved text of a spec. The text may have warnings, since it spells out
+// attributes without effect.
 func fixedPoint(t *testing.T, folder string, spec *check.Spec) {
 	t.Helper()
 	file := path.Join(folder, spec.Name+".arith")
@@ -116,7 +115,7 @@ func fixedPoint(t *testing.T, folder string, spec *check.Spec) {
 	}
 }
 
-// TestParts wants each part to be of use.
+// TestParts wants each part to be used by a spec.
 func TestParts(t *testing.T) {
 	full.Only(t)
 	used := make(map[string]bool)
@@ -281,7 +280,7 @@ func TestRowsAreSpecs(t *testing.T) {
 	}
 }
 
-// TestExportedAdders: each exported adder is of the spec of its name, as that is now.
+// TestExportedAdders wants each exported adder to be the present spec of its name.
 func TestExportedAdders(t *testing.T) {
 	files, err := fs.Glob(os.DirFS("."), "adders/*.py")
 	if err != nil || len(files) == 0 {

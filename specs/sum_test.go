@@ -11,9 +11,9 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// TestSumReadsEnough computes each row of a sum from what its heads read alone, by hand: the
-// digits of both numbers at a place, those of the place before, and the digit that was
-// written last, which is less than those two together where a one is carried.
+// TestSumReadsEnough computes each row of a sum by hand, only from what its heads read: the digits
+// of both numbers at its place and at the place before, and the last written digit. If a one is
+// carried, that digit is less than the digits before add up to.
 func TestSumReadsEnough(t *testing.T) {
 	spec := resolve(t, check.Options{Path: "small/sum.arith", Read: os.ReadFile})
 	problems, err := tasks.New(task.Config(spec.Task.Task), 1)
@@ -51,7 +51,7 @@ func TestSumReadsEnough(t *testing.T) {
 	}
 }
 
-// reader says which symbol a head reads in a row; "" where it reads none.
+// reader returns the symbol that a head reads in a row, or "".
 func reader(t *task.Task, mask *expr.Expr, keys []int32, rows int) func(h, i int) string {
 	at := cell{"I": {I: int64(rows)}, "J": {I: int64(len(keys))}, "h": {}, "i": {}, "j": {}}
 	open := expr.Compile64(at, mask)
@@ -68,11 +68,11 @@ func reader(t *task.Task, mask *expr.Expr, keys []int32, rows int) func(h, i int
 	}
 }
 
-// A cell is the variables of a mask.
+// A cell has the variables of a mask.
 type cell map[string]*expr.Value
 
-// Var is for expr.Binder.
+// Var implements expr.Binder.
 func (c cell) Var(name string, _ expr.Type) *expr.Value { return c[name] }
 
-// Elem is for expr.Binder: masks have no elements.
+// Elem implements expr.Binder. Masks have no elements.
 func (c cell) Elem(string, expr.Type) func([]int) expr.Value { return nil }
