@@ -15,7 +15,8 @@ type helpCmd struct {
 
 // Run prints the help of the verb.
 func (c *helpCmd) Run(b *build.Builder) error {
-	if code := Run(b.Source, append(slices.Clone(c.Words), "--help"), b.Out, b.Err); code != shell.ExitOK {
+	words := slices.DeleteFunc(slices.Clone(c.Words), func(w string) bool { return w == "--help" || w == "-h" }) // each would print it
+	if code := Run(b.Source, append(words, "--help"), b.Out, b.Err); code != shell.ExitOK {
 		return shell.ExitStatus(code)
 	}
 	return nil
