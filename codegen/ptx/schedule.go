@@ -16,7 +16,7 @@ import (
 func build(k *kernel.Kernel, m *asm.Module, o Options) (*asm.Func, Entry, error) {
 	l := o.launches(k)
 	s, how, c := choose(k, l)
-	f, launch, err := emit.Print(c.Flat, m, how, l)
+	f, launch, err := emit.Build(c.Flat, m, how, l)
 	return f, Entry{Name: k.Name, Launch: launch, Tensor: s.tensor != nil, Fours: s.fours, Row: s.name, Gemm: gemmOf(c.Flat)}, err
 }
 

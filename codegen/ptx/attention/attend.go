@@ -20,40 +20,40 @@ const (
 
 	columnsAtOnce = 64 // columns of a warp's rows in registers during a product
 
-	halves = 2 // rows of a lane: g and g + 8
+	laneRows = 2 // rows of a lane: g and g + 8
 
 	mostStatic = 48 << 10 // bytes of shared memory that a kernel may declare
 
 	attentionBeside = 2 // blocks: one computes while the other waits; 3 have too few registers
 )
 
-// An attend prints an attention. Lane 4g + t of a warp has four keys from 16 m + 4t on, of rows g
+// An attend builds an attention. Lane 4g + t of a warp has four keys from 16 m + 4t on, of rows g
 // and g + 8. Rows of keys and values are permuted within 16, so that these keys are the lane's
 // columns in two adjacent accumulators.
 type attend struct {
-	*emit.Printer
+	*emit.Builder
 	*attention
-	width        int               // of a head
-	many         int               // keys at once: keysAtOnce, or half of them
-	from, to     int               // groups of 16 keys, computed together
-	height, size asm.Value         // queries and keys of a cell
-	open         asm.Value         // how many keys the warp's queries may see
-	row          [halves]asm.Value // rows of the cell, by row of a lane
-	inside       [halves]asm.Value // row, at most the cell's last
-	key          asm.Value         // first key of a lane
-	even         asm.Value         // whether t is even
+	width        int                 // of a head
+	many         int                 // keys at once: keysAtOnce, or half of them
+	from, to     int                 // groups of 16 keys, computed together
+	height, size asm.Value           // queries and keys of a cell
+	open         asm.Value           // how many keys the warp's queries may see
+	row          [laneRows]asm.Value // rows of the cell, by row of a lane
+	inside       [laneRows]asm.Value // row, at most the cell's last
+	key          asm.Value           // first key of a lane
+	even         asm.Value           // whether t is even
 	q, k, v      emit.Swizzled
-	left         emit.Factor                  // queries of the warp
-	right, below emit.Factor                  // keys and values
-	parts        map[string]emit.Accumulators // scores and other arrays by query and key, with 16 rows
-	wanted       map[string]bool              // arrays that are computed; nil: all
-	known        [halves]map[string]asm.Value // values of rows
-	meanings     map[string]*expr.Expr        // values of lets
-	buffers      map[string]bool              // of the kernel
+	left         emit.Factor                    // queries of the warp
+	right, below emit.Factor                    // keys and values
+	parts        map[string]emit.Accumulators   // scores and other arrays by query and key, with 16 rows
+	wanted       map[string]bool                // arrays that are computed; nil: all
+	known        [laneRows]map[string]asm.Value // values of rows
+	meanings     map[string]*expr.Expr          // values of lets
+	buffers      map[string]bool                // of the kernel
 }
 
 // cellsOf returns the cells of a kernel's grid.
-func cellsOf(p *emit.Printer, k *kernel.Kernel, m *attention) emit.Cells {
+func cellsOf(p *emit.Builder, k *kernel.Kernel, m *attention) emit.Cells {
 	f := p.F
 	f.Beside = attentionBeside
 	first := f.Do("mul.lo.s32", p.Warp, asm.Int(emit.FragmentRows))
@@ -80,12 +80,12 @@ func cellsOf(p *emit.Printer, k *kernel.Kernel, m *attention) emit.Cells {
 }
 
 // newAttend returns an attend for a warp whose rows begin at first within the cell.
-func newAttend(p *emit.Printer, k *kernel.Kernel, m *attention, first asm.Value) *attend {
+func newAttend(p *emit.Builder, k *kernel.Kernel, m *attention, first asm.Value) *attend {
 	f := p.F
-	a := &attend{Printer: p, attention: m, width: int(m.scores.Axes[2].Size.I), parts: map[string]emit.Accumulators{}, meanings: meanings(m.lets), buffers: emit.Arrays(k)}
+	a := &attend{Builder: p, attention: m, width: int(m.scores.Axes[2].Size.I), parts: map[string]emit.Accumulators{}, meanings: meanings(m.lets), buffers: emit.Arrays(k)}
 	g, t := f.Do("shr.u32", p.Lane, asm.Int(2)), f.Do("and.b32", p.Lane, asm.Int(3))
 	a.has(keysAtOnce)
-	for h := range halves {
+	for h := range laneRows {
 		a.row[h] = f.Do("add.s32", f.Do("add.s32", first, g), asm.Int(8*h))
 	}
 	a.key, a.even = f.Do("mul.lo.s32", t, asm.Int(4)), f.Do("setp.eq.s32", f.Do("and.b32", t, asm.Int(1)), asm.Int(0))
@@ -156,7 +156,7 @@ func (a *attend) apart() bool {
 func (a *attend) cell() {
 	f := a.F
 	last := f.Do("add.s32", a.height, asm.Int(-1))
-	for h := range halves {
+	for h := range laneRows {
 		a.inside[h] = f.Do("min.s32", a.row[h], last)
 		a.known[h] = map[string]asm.Value{}
 	}
@@ -400,7 +400,7 @@ func (a *attend) scalars(from int) {
 			}
 			a.along(s)
 		case *kernel.Let:
-			for h := range halves {
+			for h := range laneRows {
 				a.enter(h)
 				a.known[h][s.Name] = a.Value(s.Value)
 			}
@@ -418,7 +418,7 @@ func (a *attend) overKeys(s kernel.Stmt) (r *kernel.Reduce, ok bool) {
 // it would take as keys.
 func (a *attend) along(r *kernel.Reduce) {
 	sums, op := a.sums(r), emit.Reductions[r.Op].Op
-	for h := range halves {
+	for h := range laneRows {
 		a.enter(h)
 		for m := range a.width / emit.FragmentRows {
 			column := a.F.Do("add.s32", a.key, asm.Int(m*emit.FragmentRows))
@@ -446,7 +446,7 @@ func (a *attend) beside(value *expr.Expr, name string, first asm.Value) []asm.Va
 
 // elements computes the elementwise statements of [from, to) for four keys of each row of a lane.
 func (a *attend) elements(from, to, m int, key asm.Value) {
-	for h := range halves {
+	for h := range laneRows {
 		a.enter(h)
 		given := a.fourOfAll(h, m)
 		for _, s := range a.follow[from:to] {
@@ -500,9 +500,9 @@ func (a *attend) each4(value *expr.Expr, name string, key asm.Value, given map[s
 }
 
 // sums returns the initial partial values of a reduction, by row of a lane and group of keys.
-func (a *attend) sums(r *kernel.Reduce) [halves][]asm.Value {
-	var all [halves][]asm.Value
-	for h := range halves {
+func (a *attend) sums(r *kernel.Reduce) [laneRows][]asm.Value {
+	var all [laneRows][]asm.Value
+	for h := range laneRows {
 		for range fourKeys {
 			all[h] = append(all[h], a.F.Variable(asm.F32(emit.Reductions[r.Op].Start)))
 		}
@@ -511,9 +511,9 @@ func (a *attend) sums(r *kernel.Reduce) [halves][]asm.Value {
 }
 
 // partial combines four keys into the partial value of their group.
-func (a *attend) partial(r *kernel.Reduce, sums [halves][]asm.Value, m int, key asm.Value) {
+func (a *attend) partial(r *kernel.Reduce, sums [laneRows][]asm.Value, m int, key asm.Value) {
 	f, op := a.F, emit.Reductions[r.Op]
-	for h := range halves {
+	for h := range laneRows {
 		a.enter(h)
 		for i, v := range a.each4(r.Value, r.Axis.Var, key, a.fourOfAll(h, m)) {
 			there := f.Do("setp.lt.s32", f.Do("add.s32", key, asm.Int(i)), a.size)
@@ -524,7 +524,7 @@ func (a *attend) partial(r *kernel.Reduce, sums [halves][]asm.Value, m int, key 
 
 // swap exchanges the halves of the partial values after the last group, if the keys at once
 // use only the first half.
-func (a *attend) swap(sums [halves][]asm.Value) {
+func (a *attend) swap(sums [laneRows][]asm.Value) {
 	n := a.many / emit.FragmentRows
 	if a.to < n {
 		return
@@ -540,7 +540,7 @@ func (a *attend) swap(sums [halves][]asm.Value) {
 
 // combine combines the 32 partial values of a row as kernel.Reduce says. Partial values of a
 // lane are four apart.
-func (a *attend) combine(r *kernel.Reduce, sums [halves][]asm.Value) {
+func (a *attend) combine(r *kernel.Reduce, sums [laneRows][]asm.Value) {
 	f, op := a.F, emit.Reductions[r.Op].Op
 	for h, part := range sums {
 		for n := fourKeys / 2; n > 0; n /= 2 {
@@ -563,7 +563,7 @@ func (a *attend) values16(o emit.Accumulators, m int, key asm.Value) {
 // rounded16 rounds an array's elements for 16 keys and adds their products with rows of below.
 func (a *attend) rounded16(o emit.Accumulators, name string, below emit.Factor, m int, key asm.Value) {
 	f, p := a.F, a.parts[name]
-	for h := range halves {
+	for h := range laneRows {
 		for i, at := range a.four(name, h, m) {
 			there := f.Do("setp.lt.s32", f.Do("add.s32", key, asm.Int(i)), a.size)
 			f.Move(at, a.Choose(there, at, asm.F32(0)))
@@ -594,7 +594,7 @@ func (a *attend) results(o emit.Accumulators) {
 		return
 	}
 	mine := a.F.Do("setp.eq.s32", a.key, asm.Int(0))
-	for h := range halves {
+	for h := range laneRows {
 		a.F.If(a.F.Do("and.pred", mine, a.F.Do("setp.lt.s32", a.row[h], a.height)), func() {
 			a.enter(h)
 			for _, s := range a.leaves {

@@ -31,7 +31,7 @@ func (g *attentionGrad) room() (blocks, keys int) {
 	return blocks, keys
 }
 
-// An attendGrad prints the gradient of an attention. First, warps have rows of queries, as in
+// An attendGrad builds the gradient of an attention. First, warps have rows of queries, as in
 // attend, and compute the gradients by query and the reductions of each row. Then they have rows
 // of keys: the transposed products give the transposed arrays, which the gradients by key
 // multiply.
@@ -48,7 +48,7 @@ type attendGrad struct {
 }
 
 // gradCells returns the cells of a kernel's grid.
-func gradCells(p *emit.Printer, k *kernel.Kernel, m *attentionGrad) emit.Cells {
+func gradCells(p *emit.Builder, k *kernel.Kernel, m *attentionGrad) emit.Cells {
 	f := p.F
 	f.Beside = attentionBeside
 	within := f.Do("mul.lo.s32", f.Do("and.b32", p.Warp, asm.Int(1)), asm.Int(emit.FragmentRows))
@@ -199,7 +199,7 @@ func (g *attendGrad) byRows(once bool) {
 			g.open = g.openOf(g.within)
 		}
 		last := f.Do("max.s32", f.Do("add.s32", g.height, asm.Int(-1)), asm.Int(0))
-		for h := range halves {
+		for h := range laneRows {
 			g.inside[h] = f.Do("min.s32", g.row[h], last)
 			g.known[h] = map[string]asm.Value{}
 		}
@@ -297,7 +297,7 @@ func (g *attendGrad) writeRows(sums []emit.Accumulators, block asm.Value) {
 	}
 	g.rest()
 	mine := f.Do("setp.eq.s32", g.key, asm.Int(0))
-	for h := range halves {
+	for h := range laneRows {
 		f.If(f.Do("and.pred", mine, f.Do("setp.lt.s32", g.row[h], g.height)), func() {
 			at := g.statsOf(block, g.row[h])
 			for i, name := range g.stats {

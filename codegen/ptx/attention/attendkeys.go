@@ -60,9 +60,9 @@ func (g *attendGrad) byColumns(once bool) {
 // A keyRows is 16 keys that a warp has for rows.
 type keyRows struct {
 	*attendGrad
-	from  asm.Value         // the first one
-	tile  asm.Value         // its row in shared memory
-	keyOf [halves]asm.Value // of a lane
+	from  asm.Value           // the first one
+	tile  asm.Value           // its row in shared memory
+	keyOf [laneRows]asm.Value // of a lane
 }
 
 func (g *attendGrad) keyRowsOf(first, tile asm.Value) *keyRows {
@@ -70,7 +70,7 @@ func (g *attendGrad) keyRowsOf(first, tile asm.Value) *keyRows {
 	c := &keyRows{attendGrad: g, from: f.Do("add.s32", first, tile), tile: tile}
 	lane := f.Do("shr.u32", g.Lane, asm.Int(2))
 	pair := f.Do("mul.lo.s32", f.Do("shr.u32", lane, asm.Int(1)), asm.Int(4)) // rows are permuted as in copy
-	for h := range halves {
+	for h := range laneRows {
 		near := f.Do("add.s32", f.Do("add.s32", pair, f.Do("and.b32", lane, asm.Int(1))), asm.Int(2*h))
 		c.keyOf[h] = f.Do("add.s32", c.from, near)
 	}
@@ -160,7 +160,7 @@ func (c *keyRows) elementsOf(block asm.Value, first int, arrays map[string][][]a
 			inside := f.Do("min.s32", row, last)
 			c.Vars[emit.RowVar] = inside
 			words := c.enterQuery(block, inside)
-			for h := range halves {
+			for h := range laneRows {
 				key := f.Do("min.s32", c.keyOf[h], lastKey)
 				given := map[string]asm.Value{}
 				for name, acc := range arrays {

@@ -21,7 +21,7 @@ func (g *attendGrad) follows(from, to, m int, key asm.Value) {
 // aside computes a side for four keys of each row of a lane.
 func (g *attendGrad) aside(s side, m int, key asm.Value) {
 	f, value := g.F, g.Own(s.Value)
-	for h := range halves {
+	for h := range laneRows {
 		g.enter(h)
 		arrays, shift := g.fourOfAll(h, m), g.Value(s.shift)
 		for i := range 4 {
@@ -54,7 +54,7 @@ func (g *attendGrad) rest() {
 			continue
 		}
 		value, arrays := g.Own(s.Value), g.m.names()
-		for h := range halves {
+		for h := range laneRows {
 			g.enter(h)
 			shift, size := g.Value(s.shift), g.Value(s.Axes[0].Size)
 			limit := g.Choose(f.Do("setp.lt.s32", g.row[h], g.height), size, asm.Int(0))

@@ -46,7 +46,7 @@ func PlanGrad(k *kernel.Kernel, l emit.Launches) (p emit.Plan, why string) {
 	}
 	blocks, keys := g.room()
 	pieces := fmt.Sprintf("a cell, %d warps of %d rows of queries, then %d of keys, %d at once", 2*blocks, emit.FragmentRows, gradWarps, keys)
-	return emit.Plan{Threads: gradWarps * emit.WarpThreads, Whole: true, Pieces: pieces, Cells: func(p *emit.Printer) (emit.Cells, error) { return gradCells(p, k, g), nil }}, ""
+	return emit.Plan{Threads: gradWarps * emit.WarpThreads, Whole: true, Pieces: pieces, Cells: func(p *emit.Builder) (emit.Cells, error) { return gradCells(p, k, g), nil }}, ""
 }
 
 func attentionGradOf(k *kernel.Kernel) (g *attentionGrad, why string) {

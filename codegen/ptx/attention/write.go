@@ -10,7 +10,7 @@ import (
 )
 
 // write writes a product after its epilogue, for the rows of a lane below a limit.
-func (a *attend) write(o emit.Accumulators, d *kernel.Dot, out []*kernel.Set, rows [halves]asm.Value, limit asm.Value) {
+func (a *attend) write(o emit.Accumulators, d *kernel.Dot, out []*kernel.Set, rows [laneRows]asm.Value, limit asm.Value) {
 	f := a.F
 	row := a.Choose(a.even, rows[0], rows[1])
 	column := f.Do("shl.b32", f.Do("shr.u32", a.key, asm.Int(3)), asm.Int(2))

@@ -19,12 +19,12 @@ func (a Address) bytes() int { return kernel.Bytes(a.Typ) }
 func (a Address) Further(n int) Address { return Address{a.Plus(n * a.bytes()), a.Typ} }
 
 // Load reads n adjacent elements.
-func (p *Printer) Load(at Address, n int) []asm.Value {
+func (p *Builder) Load(at Address, n int) []asm.Value {
 	return p.F.Loads(at.Address, ClassOf(at.Typ), n)
 }
 
 // Widened returns elements of a type as floats.
-func (p *Printer) Widened(t expr.Type, vs ...asm.Value) []asm.Value {
+func (p *Builder) Widened(t expr.Type, vs ...asm.Value) []asm.Value {
 	if t == expr.F32 {
 		return vs
 	}
@@ -37,7 +37,7 @@ func (p *Printer) Widened(t expr.Type, vs ...asm.Value) []asm.Value {
 }
 
 // At returns the address of an element that own returned.
-func (p *Printer) At(e *expr.Expr, so Known) Address {
+func (p *Builder) At(e *expr.Expr, so Known) Address {
 	s, ok := p.Slices[e.Name]
 	if !ok {
 		panic("BUG: no slice " + e.Name)
@@ -50,7 +50,7 @@ func (p *Printer) At(e *expr.Expr, so Known) Address {
 }
 
 // Element returns the address of an element of a slice by its index.
-func (p *Printer) Element(slice Address, index asm.Value) Address {
+func (p *Builder) Element(slice Address, index asm.Value) Address {
 	op := "mad.wide.s32"
 	if isShort(slice) {
 		op = "mad.lo.s32"
@@ -63,7 +63,7 @@ func (p *Printer) Element(slice Address, index asm.Value) Address {
 func isShort(at Address) bool { return at.Base.Class() == asm.Word }
 
 // Stride is times n elements in bytes, as wide as an address.
-func (p *Printer) Stride(at Address, n *expr.Expr, times int) asm.Value {
+func (p *Builder) Stride(at Address, n *expr.Expr, times int) asm.Value {
 	size := int64(at.bytes() * times)
 	switch {
 	case isShort(at):
@@ -75,7 +75,7 @@ func (p *Printer) Stride(at Address, n *expr.Expr, times int) asm.Value {
 }
 
 // Behind returns the address a stride further.
-func (p *Printer) Behind(at Address, by asm.Value) Address {
+func (p *Builder) Behind(at Address, by asm.Value) Address {
 	if n, known := by.Const(); known && int(n) < maxOffset-at.Bytes {
 		at.Bytes += int(n)
 		return at
@@ -85,13 +85,13 @@ func (p *Printer) Behind(at Address, by asm.Value) Address {
 }
 
 // Pointer returns an address that advances.
-func (p *Printer) Pointer(at Address) Address {
+func (p *Builder) Pointer(at Address) Address {
 	at.Base = p.F.Variable(at.Base)
 	return at
 }
 
 // Advance moves a pointer.
-func (p *Printer) Advance(at Address, by asm.Value) { p.F.Into(at.Base, sumOf(at), at.Base, by) }
+func (p *Builder) Advance(at Address, by asm.Value) { p.F.Into(at.Base, sumOf(at), at.Base, by) }
 
 // sumOf returns the instruction that adds to an address.
 func sumOf(at Address) string {

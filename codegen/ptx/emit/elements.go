@@ -9,7 +9,7 @@ import (
 )
 
 // elements prints an assignment to all values of its axes.
-func (p *Printer) elements(n *kernel.Set) {
+func (p *Builder) elements(n *kernel.Set) {
 	v := VectorOf(n, p.Group.Threads, p.Aligned)
 	value, last := p.Own(n.Value), n.Axes[len(n.Axes)-1]
 	axes := slices.Clone(n.Axes)
@@ -29,7 +29,7 @@ const VectorMost = 4
 
 // Neighbours computes an expression for v values of a variable from first on, a multiple of v.
 // given has the elements of arrays in registers.
-func (p *Printer) Neighbours(value *expr.Expr, name string, first asm.Value, v int, given map[string][]asm.Value) []asm.Value {
+func (p *Builder) Neighbours(value *expr.Expr, name string, first asm.Value, v int, given map[string][]asm.Value) []asm.Value {
 	loaded := elementsOf(value, given)
 	p.loadBeside(value, name, first, v, loaded)
 	return p.Across(value, name, first, v, loaded)
@@ -48,7 +48,7 @@ func elementsOf(value *expr.Expr, given map[string][]asm.Value) map[*expr.Expr][
 
 // loadBeside loads the other elements of an expression that are adjacent for v values of a
 // variable.
-func (p *Printer) loadBeside(value *expr.Expr, name string, first asm.Value, v int, loaded map[*expr.Expr][]asm.Value) {
+func (p *Builder) loadBeside(value *expr.Expr, name string, first asm.Value, v int, loaded map[*expr.Expr][]asm.Value) {
 	p.Vars[name] = first
 	for _, e := range expr.Elems(value) {
 		if _, has := loaded[e]; !has && v > 1 && Aligned(e, name, v, p.Aligned) {
@@ -59,7 +59,7 @@ func (p *Printer) loadBeside(value *expr.Expr, name string, first asm.Value, v i
 
 // Across computes an expression for v values of a variable from first on. Some elements are
 // loaded.
-func (p *Printer) Across(value *expr.Expr, name string, first asm.Value, v int, loaded map[*expr.Expr][]asm.Value) []asm.Value {
+func (p *Builder) Across(value *expr.Expr, name string, first asm.Value, v int, loaded map[*expr.Expr][]asm.Value) []asm.Value {
 	var vs []asm.Value
 	for i := range v {
 		so := Known{}
@@ -73,7 +73,7 @@ func (p *Printer) Across(value *expr.Expr, name string, first asm.Value, v int, 
 }
 
 // storeFrom writes elements for values of a variable from first on, a multiple of their number.
-func (p *Printer) storeFrom(dst *expr.Expr, name string, first asm.Value, vs []asm.Value) {
+func (p *Builder) storeFrom(dst *expr.Expr, name string, first asm.Value, vs []asm.Value) {
 	n := 1
 	if Aligned(dst, name, len(vs), p.Aligned) {
 		n = len(vs)
@@ -82,7 +82,7 @@ func (p *Printer) storeFrom(dst *expr.Expr, name string, first asm.Value, vs []a
 }
 
 // StoreBy writes elements n at a time.
-func (p *Printer) StoreBy(n int, dst *expr.Expr, name string, first asm.Value, vs []asm.Value) {
+func (p *Builder) StoreBy(n int, dst *expr.Expr, name string, first asm.Value, vs []asm.Value) {
 	for i := 0; i < len(vs); i += n {
 		p.Vars[name] = p.F.Do("add.s32", first, asm.Int(i))
 		p.Store(dst, vs[i:i+n]...)

@@ -66,7 +66,7 @@ func (s Swizzled) units() int {
 }
 
 // UnitOf returns the address of a unit of a row.
-func (p *Printer) UnitOf(s Swizzled, row, unit asm.Value) asm.Address {
+func (p *Builder) UnitOf(s Swizzled, row, unit asm.Value) asm.Address {
 	f, n := p.F, s.units()
 	by := f.Do("shr.u32", row, asm.Int(bits.Len(uint(bankUnits/n))-1))
 	if s.Twos {
@@ -88,7 +88,7 @@ type Factor struct {
 
 // FactorOf returns a warp's part of a left or right factor: wide elements of each row from col
 // on. Row is a multiple of 16; col is a multiple of wide, or of 64.
-func (p *Printer) FactorOf(s Swizzled, left, alongK bool, row, col asm.Value, wide int) Factor {
+func (p *Builder) FactorOf(s Swizzled, left, alongK bool, row, col asm.Value, wide int) Factor {
 	f := p.F
 	x := Factor{Swizzled: s, left: left, alongK: alongK}
 	r, u := p.laneOf(x)
@@ -104,12 +104,12 @@ func (p *Printer) FactorOf(s Swizzled, left, alongK bool, row, col asm.Value, wi
 }
 
 // low returns x modulo below, a power of two.
-func (p *Printer) low(x asm.Value, below int) asm.Value {
+func (p *Builder) low(x asm.Value, below int) asm.Value {
 	return p.F.Do("and.b32", x, asm.Int(below-1))
 }
 
 // laneOf returns the row, and the unit of a pair, whose address a lane reads or gives to ldmatrix.
-func (p *Printer) laneOf(x Factor) (row, unit asm.Value) {
+func (p *Builder) laneOf(x Factor) (row, unit asm.Value) {
 	f := p.F
 	row, unit = p.low(p.Lane, 16), f.Do("shr.u32", p.Lane, asm.Int(4))
 	switch {
@@ -122,7 +122,7 @@ func (p *Printer) laneOf(x Factor) (row, unit asm.Value) {
 }
 
 // Moved returns a factor by bytes further.
-func (p *Printer) Moved(x Factor, by asm.Value) Factor {
+func (p *Builder) Moved(x Factor, by asm.Value) Factor {
 	lanes := x.lanes
 	x.lanes = nil
 	for _, at := range lanes {
@@ -134,7 +134,7 @@ func (p *Printer) Moved(x Factor, by asm.Value) Factor {
 // Fragment loads 16 rows of a left factor, or 16 columns of a right one, for one instruction.
 // They begin at outer and k of the warp's part. It returns the 4 registers of a left fragment, or
 // 2 registers of each of two right fragments.
-func (p *Printer) Fragment(x Factor, outer, k int) []asm.Value {
+func (p *Builder) Fragment(x Factor, outer, k int) []asm.Value {
 	switch {
 	case x.Twos:
 		return p.words(x, outer, k)
@@ -157,7 +157,7 @@ func (x Factor) at(row, col int) asm.Address {
 // words loads a fragment of words whose k goes down the rows: two by two matrices of 4 rows x 8
 // columns. In a left fragment the second matrix lies to the right of the first, in a right one
 // below it.
-func (p *Printer) words(x Factor, outer, k int) []asm.Value {
+func (p *Builder) words(x Factor, outer, k int) []asm.Value {
 	var all []asm.Value
 	for i := range 4 {
 		down, beside := i/2, i%2
@@ -173,7 +173,7 @@ func (p *Printer) words(x Factor, outer, k int) []asm.Value {
 type Accumulators [][][]asm.Value
 
 // Zeros returns accumulators of rows x cols zeros.
-func (p *Printer) Zeros(rows, cols int) Accumulators {
+func (p *Builder) Zeros(rows, cols int) Accumulators {
 	acc := make(Accumulators, rows/FragmentRows)
 	for i := range acc {
 		acc[i] = make([][]asm.Value, cols/FragmentCols)
@@ -209,7 +209,7 @@ func (acc Accumulators) Multiply(f *asm.Func, x Format, left, right []asm.Value)
 }
 
 // LeftOf rounds accumulators of 16 rows x 16 columns to a left fragment of BF16.
-func (p *Printer) LeftOf(first, second []asm.Value) []asm.Value {
+func (p *Builder) LeftOf(first, second []asm.Value) []asm.Value {
 	var a []asm.Value
 	for _, c := range [][]asm.Value{first, second} {
 		for r := 0; r < len(c); r += 2 {
@@ -221,7 +221,7 @@ func (p *Printer) LeftOf(first, second []asm.Value) []asm.Value {
 
 // Fours exchanges an accumulator between adjacent lanes, so that each lane has 4 columns of one
 // row, from 4 (t / 2) on. The row is g if t is even, else g + 8. Even says whether t is even.
-func (p *Printer) Fours(c []asm.Value, even asm.Value) []asm.Value {
+func (p *Builder) Fours(c []asm.Value, even asm.Value) []asm.Value {
 	f := p.F
 	pick := func(a, b asm.Value) asm.Value { return f.Do("selp.f32", a, b, even) }
 	first, second := f.Shuffle("bfly", pick(c[2], c[0]), 1), f.Shuffle("bfly", pick(c[3], c[1]), 1)

@@ -70,7 +70,7 @@ func (b *oneWarp) run(t *testing.T, wide int, x, y []int, downLeft, downRight bo
 	b.device = ptxsim.New(ptxsim.Options{Count: true})
 	m := &asm.Module{}
 	f := asm.NewFunc("fragments", WarpThreads)
-	p := &Printer{F: f}
+	p := &Builder{F: f}
 	p.Lane = f.Special("%tid.x")
 	words := b.ElementBytes == WordBytes
 	left := p.copied(f.Param("u64", "x"), "left", Swizzled{Cols: wide, Format: b.Format, Twos: words && downLeft})
@@ -154,7 +154,7 @@ func (b *oneWarp) matrix(t *testing.T, x []int, wide int, Transposed bool) ptxsi
 }
 
 // copied begins to copy a matrix of 32 rows to shared memory, 16 bytes a lane.
-func (p *Printer) copied(from asm.Value, name string, s Swizzled) Swizzled {
+func (p *Builder) copied(from asm.Value, name string, s Swizzled) Swizzled {
 	f := p.F
 	s.Address = asm.Shared.At(name, f.SharedArray(name, s.RowBytes()*32))
 	units := s.Cols / s.Unit()
@@ -168,7 +168,7 @@ func (p *Printer) copied(from asm.Value, name string, s Swizzled) Swizzled {
 }
 
 // storeFours writes accumulators of 32 x 32, row after row.
-func (p *Printer) storeFours(out asm.Value, acc Accumulators) {
+func (p *Builder) storeFours(out asm.Value, acc Accumulators) {
 	f := p.F
 	g, four := f.Do("shr.u32", p.Lane, asm.Int(2)), f.Do("and.b32", p.Lane, asm.Int(3))
 	odd := f.Do("and.b32", p.Lane, asm.Int(1))

@@ -7,14 +7,14 @@ import (
 )
 
 // Operand returns the address of an operand's element.
-func (p *Printer) Operand(o flat.Operand, i, j asm.Value) Address {
+func (p *Builder) Operand(o flat.Operand, i, j asm.Value) Address {
 	rs, cs, off := p.Value(o.RS), p.Value(o.CS), p.Value(o.Off)
 	return p.Element(p.Slices[o.Slice], p.F.Do("mad.lo.s32", i, rs, p.F.Do("mad.lo.s32", j, cs, off)))
 }
 
 // SideBySide returns how many elements of a row to take at a time. It is 4 if every row of so
 // many columns begins and ends at a multiple of four elements, else 1.
-func (p *Printer) SideBySide(o flat.Operand, columns *expr.Expr) int {
+func (p *Builder) SideBySide(o flat.Operand, columns *expr.Expr) int {
 	four := func(e *expr.Expr) bool { return expr.IsMultiple(e, expr.Int(4)) }
 	if p.Aligned[o.Slice] && expr.IsInt(o.CS, 1) && four(o.Off) && four(o.RS) && four(columns) {
 		return 4
@@ -40,7 +40,7 @@ func Whole(size asm.Value, n int) bool {
 }
 
 // Below returns whether i is below a size; tiles take n at a time.
-func (p *Printer) Below(i, size asm.Value, n int) asm.Value {
+func (p *Builder) Below(i, size asm.Value, n int) asm.Value {
 	if Whole(size, n) {
 		return asm.Bool(true)
 	}
@@ -48,7 +48,7 @@ func (p *Printer) Below(i, size asm.Value, n int) asm.Value {
 }
 
 // When calls do under a condition, without a region if the condition is constant.
-func (p *Printer) When(cond asm.Value, do func()) {
+func (p *Builder) When(cond asm.Value, do func()) {
 	if cond == asm.Bool(true) {
 		do()
 		return

@@ -14,7 +14,7 @@ var randomScalars = []string{"seed0", "seed1", "step", "layer"}
 
 // parameters declares the parameters and loads them, in the order that abi.Signature
 // documents.
-func (p *Printer) parameters() {
+func (p *Builder) parameters() {
 	f := p.F
 	shape := p.buffers()
 	var ofStep []abi.Scalar
@@ -46,7 +46,7 @@ func (p *Printer) parameters() {
 
 // buffers declares the buffers and finds their addresses for the block's replica. It returns the
 // replica's shape if the entry takes shapes.
-func (p *Printer) buffers() (shape asm.Address) {
+func (p *Builder) buffers() (shape asm.Address) {
 	f := p.F
 	of := func(b kernel.Param) (base, step asm.Value) {
 		return f.Param("u64", b.Name), f.Param("u64", b.Name+"$step")
@@ -78,7 +78,7 @@ func (p *Printer) buffers() (shape asm.Address) {
 }
 
 // ofSet declares sets of buffers and loads the buffers of the block's set in order.
-func (p *Printer) ofSet() func(kernel.Param) (base, step asm.Value) {
+func (p *Builder) ofSet() func(kernel.Param) (base, step asm.Value) {
 	bytes := 0
 	for _, b := range p.K.Params {
 		if b.Mode != kernel.Scalar {
@@ -95,7 +95,7 @@ func (p *Printer) ofSet() func(kernel.Param) (base, step asm.Value) {
 }
 
 // scalars lists the scalars of a kernel, including the scalars of its random words.
-func (p *Printer) scalars() []string {
+func (p *Builder) scalars() []string {
 	var names []string
 	for _, s := range p.K.Params {
 		if s.Mode == kernel.Scalar {
@@ -127,7 +127,7 @@ type tile struct {
 
 // Place puts tiles of known size into static shared memory up to staticLimit, and the others into
 // the launch's scratch.
-func (p *Printer) Place(tiles []kernel.Stmt, own map[string]bool) {
+func (p *Builder) Place(tiles []kernel.Stmt, own map[string]bool) {
 	var late []tile
 	used := 0
 	for _, n := range tiles {
@@ -153,7 +153,7 @@ func (p *Printer) Place(tiles []kernel.Stmt, own map[string]bool) {
 }
 
 // bytes returns the size of a tile in a block's memory.
-func (p *Printer) bytes(t tile) *expr.Expr {
+func (p *Builder) bytes(t tile) *expr.Expr {
 	if !t.perWarp {
 		return t.size
 	}
@@ -162,7 +162,7 @@ func (p *Printer) bytes(t tile) *expr.Expr {
 
 // scratch places tiles in the launch's scratch, dynamic shared memory or global memory. Generic
 // addresses serve both.
-func (p *Printer) scratch(tiles []tile) {
+func (p *Builder) scratch(tiles []tile) {
 	f := p.F
 	scratch, bytes := f.Param("u64", "scratch"), f.Param("u64", "scratch$bytes")
 	replica := f.Special("%ctaid.y")

@@ -19,8 +19,8 @@ type Plan struct {
 	Threads int    // of a block
 	Whole   bool   // a block is one workgroup; else each of its warps is one
 	Pieces  string // the work of a block, in words
-	// Cells prepares a printer and returns the cells that workgroups take.
-	Cells func(p *Printer) (Cells, error)
+	// Cells prepares a builder and returns the cells that workgroups take.
+	Cells func(p *Builder) (Cells, error)
 }
 
 // Cells are the units of work that are distributed to workgroups.

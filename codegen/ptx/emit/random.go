@@ -18,7 +18,7 @@ var (
 )
 
 // WordsOf computes the random words of each first word of a counter.
-func (p *Printer) WordsOf(n *kernel.Random) func(first asm.Value) [PhiloxWords]asm.Value {
+func (p *Builder) WordsOf(n *kernel.Random) func(first asm.Value) [PhiloxWords]asm.Value {
 	example := p.Value(n.Example)
 	stream := p.F.Do("add.s32", p.Vars["layer"], asm.Int(int64(n.Stream)<<16))
 	return func(first asm.Value) [PhiloxWords]asm.Value {
@@ -27,7 +27,7 @@ func (p *Printer) WordsOf(n *kernel.Random) func(first asm.Value) [PhiloxWords]a
 }
 
 // philox computes the words of a counter.
-func (p *Printer) philox(counter [PhiloxWords]asm.Value, seed [2]asm.Value) [PhiloxWords]asm.Value {
+func (p *Builder) philox(counter [PhiloxWords]asm.Value, seed [2]asm.Value) [PhiloxWords]asm.Value {
 	f := p.F
 	c, k := counter, seed
 	for round := range philoxRounds {

@@ -24,12 +24,12 @@ var Reductions = map[expr.Op]reduction{
 
 // Reduce keeps one partial value a lane and combines them by a butterfly. Every
 // warp does it for itself.
-func (p *Printer) Reduce(n *kernel.Reduce) asm.Value { return p.Reduces(n, 1, func(int) {})[0] }
+func (p *Builder) Reduce(n *kernel.Reduce) asm.Value { return p.Reduces(n, 1, func(int) {})[0] }
 
 // Reduces reduces several rows at once, so that loads of a row do not wait for another row's.
 // Enter sets the variables to a row. Rows have at least one element, and a size bounded by most
 // if there are several rows.
-func (p *Printer) Reduces(n *kernel.Reduce, rows int, enter func(row int)) []asm.Value {
+func (p *Builder) Reduces(n *kernel.Reduce, rows int, enter func(row int)) []asm.Value {
 	f, r, size := p.F, Reductions[n.Op], n.Axis.Size
 	value, accs := p.Own(n.Value), make([]asm.Value, rows)
 	for row := range accs {
@@ -90,7 +90,7 @@ func (p *Printer) Reduces(n *kernel.Reduce, rows int, enter func(row int)) []asm
 
 // inFours reports whether elements for four values of a variable are adjacent, and loaded
 // together.
-func (p *Printer) inFours(value *expr.Expr, name string) bool {
+func (p *Builder) inFours(value *expr.Expr, name string) bool {
 	return slices.ContainsFunc(expr.Elems(value), func(e *expr.Expr) bool { return Aligned(e, name, kernel.Neighbours, p.Aligned) })
 }
 
@@ -108,7 +108,7 @@ func Most(size *expr.Expr) *expr.Expr {
 // upTo computes an expression for a lane's values of a variable from first on, without a branch.
 // Values from limit on compute the last value instead, and give other as their result. There
 // says that the first value is below limit.
-func (p *Printer) upTo(limit asm.Value, value *expr.Expr, name string, first, other asm.Value, there bool) []asm.Value {
+func (p *Builder) upTo(limit asm.Value, value *expr.Expr, name string, first, other asm.Value, there bool) []asm.Value {
 	f := p.F
 	last := f.Do("add.s32", limit, asm.Int(-1))
 	var vs []asm.Value

@@ -19,7 +19,7 @@ type Segment struct {
 
 // ReadAhead reads the operands of statements that no earlier statement writes, and returns how
 // many registers they take.
-func (p *Printer) ReadAhead(body []kernel.Stmt, x *Segment) (registers int) {
+func (p *Builder) ReadAhead(body []kernel.Stmt, x *Segment) (registers int) {
 	written := maps.Clone(x.Tiles)
 	x.loaded = map[kernel.Stmt]map[*expr.Expr][]asm.Value{}
 	for _, s := range body {
@@ -40,7 +40,7 @@ func (p *Printer) ReadAhead(body []kernel.Stmt, x *Segment) (registers int) {
 }
 
 // loadEach loads the other elements of an expression.
-func (p *Printer) loadEach(value *expr.Expr, loaded map[*expr.Expr][]asm.Value) {
+func (p *Builder) loadEach(value *expr.Expr, loaded map[*expr.Expr][]asm.Value) {
 	for _, e := range expr.Elems(value) {
 		if _, has := loaded[e]; !has {
 			loaded[e] = p.Load(p.At(e, Known{}), 1)
@@ -49,7 +49,7 @@ func (p *Printer) loadEach(value *expr.Expr, loaded map[*expr.Expr][]asm.Value) 
 }
 
 // Segment computes the statements for a segment. Values of tiles stay in registers.
-func (p *Printer) Segment(body []kernel.Stmt, x Segment) {
+func (p *Builder) Segment(body []kernel.Stmt, x Segment) {
 	for _, s := range body {
 		switch s := s.(type) {
 		case *kernel.Random:

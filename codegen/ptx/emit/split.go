@@ -7,7 +7,7 @@ type addend struct{ A, B []asm.Value }
 
 // Addends returns the factors whose products are added in order: the given ones, or, if they are
 // split, three pairs of halves as kernel.Dot defines.
-func (p *Printer) Addends(split bool, a, b []asm.Value) []addend {
+func (p *Builder) Addends(split bool, a, b []asm.Value) []addend {
 	if !split {
 		return []addend{{a, b}}
 	}
@@ -17,7 +17,7 @@ func (p *Printer) Addends(split bool, a, b []asm.Value) []addend {
 }
 
 // split returns the halves of floats (kernel.Halves), which may be in words.
-func (p *Printer) split(xs []asm.Value) (high, low []asm.Value) {
+func (p *Builder) split(xs []asm.Value) (high, low []asm.Value) {
 	const dropped = 23 - 10 // bits of a fraction that TF32 lacks
 	f := p.F
 	cut := func(bits asm.Value) asm.Value { return f.Do("and.b32", bits, asm.Int(-1<<dropped)) }

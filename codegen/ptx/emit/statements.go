@@ -8,7 +8,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-func (p *Printer) Assign(n *kernel.Set) {
+func (p *Builder) Assign(n *kernel.Set) {
 	switch {
 	case n.Dst.Op == expr.Var:
 		p.F.Move(p.Vars[n.Dst.Name], p.Value(n.Value))
@@ -20,16 +20,16 @@ func (p *Printer) Assign(n *kernel.Set) {
 }
 
 // Store writes adjacent elements, one for each value.
-func (p *Printer) Store(dst *expr.Expr, vs ...asm.Value) {
+func (p *Builder) Store(dst *expr.Expr, vs ...asm.Value) {
 	p.F.Store(p.At(p.Own(dst), Known{}).Address, vs...)
 }
 
 // first lets one thread of the workgroup do something.
-func (p *Printer) first(do func()) { p.F.If(p.F.Do("setp.eq.s32", p.Group.ID, asm.Int(0)), do) }
+func (p *Builder) first(do func()) { p.F.If(p.F.Do("setp.eq.s32", p.Group.ID, asm.Int(0)), do) }
 
 // Each distributes all values of the axes, the last fastest, to the threads of the workgroup
 // round-robin, and calls do for each.
-func (p *Printer) Each(axes []kernel.Axis, do func()) {
+func (p *Builder) Each(axes []kernel.Axis, do func()) {
 	p.Share(kernel.Elements(kernel.Sizes(axes)), p.Group.ID, p.Group.Threads, func(i asm.Value) {
 		p.Set(axes, i)
 		do()
@@ -37,7 +37,7 @@ func (p *Printer) Each(axes []kernel.Axis, do func()) {
 }
 
 // Set gives the variables of axes their values in iteration i.
-func (p *Printer) Set(axes []kernel.Axis, i asm.Value) {
+func (p *Builder) Set(axes []kernel.Axis, i asm.Value) {
 	for d, a := range slices.Backward(axes) {
 		if d == 0 {
 			p.Vars[a.Var] = i
@@ -52,7 +52,7 @@ func (p *Printer) Set(axes []kernel.Axis, i asm.Value) {
 const maxUnrolled = 8
 
 // Share runs iteration for i = first, first+step, … below total, where first is below step.
-func (p *Printer) Share(total *expr.Expr, first asm.Value, step int, iteration func(i asm.Value)) {
+func (p *Builder) Share(total *expr.Expr, first asm.Value, step int, iteration func(i asm.Value)) {
 	n, by := total.I, int64(step)
 	switch limit := p.Value(total); {
 	case total.IsConst() && n > 0 && n%by == 0 && n/by <= maxUnrolled:

@@ -7,7 +7,7 @@ import (
 
 // Own returns the one node for all equal expressions. It expands functions to operations that
 // round the same everywhere.
-func (p *Printer) Own(e *expr.Expr) *expr.Expr {
+func (p *Builder) Own(e *expr.Expr) *expr.Expr {
 	return p.In.Intern(expr.ExpandBut(e, func(e *expr.Expr) bool {
 		_, ok := simple[key{e.Op, e.Args[0].Type}]
 		return ok
@@ -18,16 +18,16 @@ func (p *Printer) Own(e *expr.Expr) *expr.Expr {
 type Known map[*expr.Expr]asm.Value
 
 // Value computes an expression.
-func (p *Printer) Value(e *expr.Expr) asm.Value { return p.Eval(p.Own(e), Known{}) }
+func (p *Builder) Value(e *expr.Expr) asm.Value { return p.Eval(p.Own(e), Known{}) }
 
-func (p *Printer) Eval(e *expr.Expr, so Known) asm.Value {
+func (p *Builder) Eval(e *expr.Expr, so Known) asm.Value {
 	if !so[e].Valid() {
 		so[e] = p.compute(e, so)
 	}
 	return so[e]
 }
 
-func (p *Printer) variable(name string) asm.Value {
+func (p *Builder) variable(name string) asm.Value {
 	v, ok := p.Vars[name]
 	switch {
 	case !ok:
@@ -38,7 +38,7 @@ func (p *Printer) variable(name string) asm.Value {
 	return v
 }
 
-func (p *Printer) constant(e *expr.Expr) asm.Value {
+func (p *Builder) constant(e *expr.Expr) asm.Value {
 	switch e.Type {
 	case expr.F32:
 		return asm.F32(float32(e.F))
@@ -49,7 +49,7 @@ func (p *Printer) constant(e *expr.Expr) asm.Value {
 }
 
 // compute computes an operation on operands.
-func (p *Printer) compute(e *expr.Expr, so Known) asm.Value {
+func (p *Builder) compute(e *expr.Expr, so Known) asm.Value {
 	switch e.Op {
 	case expr.Const:
 		return p.constant(e)
@@ -74,7 +74,7 @@ func (p *Printer) compute(e *expr.Expr, so Known) asm.Value {
 }
 
 // amount returns the low 5 bits of a shift's amount.
-func (p *Printer) amount(e *expr.Expr, v asm.Value) asm.Value {
+func (p *Builder) amount(e *expr.Expr, v asm.Value) asm.Value {
 	if e.IsConst() {
 		return asm.Int(e.I & 31)
 	}
@@ -116,7 +116,7 @@ var simple = map[key]string{
 }
 
 // composed computes an operation that takes several instructions, or none.
-func (p *Printer) composed(e *expr.Expr, t expr.Type, args []asm.Value) asm.Value {
+func (p *Builder) composed(e *expr.Expr, t expr.Type, args []asm.Value) asm.Value {
 	f := p.F
 	switch e.Op {
 	case expr.Min:
@@ -138,7 +138,7 @@ func (p *Printer) composed(e *expr.Expr, t expr.Type, args []asm.Value) asm.Valu
 }
 
 // Choose returns a if c holds, else b.
-func (p *Printer) Choose(c, a, b asm.Value) asm.Value {
+func (p *Builder) Choose(c, a, b asm.Value) asm.Value {
 	f := p.F
 	switch a.Class() {
 	case asm.Float:

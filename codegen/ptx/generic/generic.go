@@ -1,4 +1,4 @@
-// Package generic prints any kernel, statement by statement. A block takes a cell, or a warp does
+// Package generic builds any kernel, statement by statement. A block takes a cell, or a warp does
 // where the cell has neither products nor loops. Elements go to threads round-robin, four at a
 // time where alignment is known. Independent iterations go to warps. Products go through shared
 // memory in ascending k. A thread waits only where it needs another's elements (waits.go).
@@ -19,11 +19,11 @@ import (
 
 const productThreads = 256 // of a block that computes products
 
-// A generic prints a kernel statement by statement. Cells go to workgroups round-robin, and
+// A generic builds a kernel statement by statement. Cells go to workgroups round-robin, and
 // elements of a statement to the workgroup's threads round-robin. The workgroup waits between
 // statements only where one depends on other threads' accesses.
 type generic struct {
-	*emit.Printer
+	*emit.Builder
 	stage *product.Stage // of products; nil: there are none
 	waits waits
 }
@@ -31,7 +31,7 @@ type generic struct {
 // Plan plans any kernel. A block is one workgroup if a cell is worth it: it computes
 // products, or loops over rows.
 func Plan(k *kernel.Kernel, _ emit.Launches) (emit.Plan, string) {
-	p := emit.Plan{Threads: emit.OtherThreads, Whole: false, Pieces: "a cell a warp", Cells: func(p *emit.Printer) (emit.Cells, error) { return (&generic{Printer: p}).grid(k) }}
+	p := emit.Plan{Threads: emit.OtherThreads, Whole: false, Pieces: "a cell a warp", Cells: func(p *emit.Builder) (emit.Cells, error) { return (&generic{Builder: p}).grid(k) }}
 	products := emit.Has(k.Body, emit.IsProduct)
 	if products {
 		p.Threads = productThreads
@@ -53,9 +53,9 @@ func (p *generic) grid(k *kernel.Kernel) (emit.Cells, error) {
 	}
 	p.Place(k.Once, ownTiles(k.Body))
 	if n := product.StageBytes(k.Body); n > 0 && p.Group.Whole {
-		p.stage = product.NewStage(p.Printer, n)
+		p.stage = product.NewStage(p.Builder, n)
 	}
-	p.waits = findWaits(p.Printer, &kernel.For{Var: cellVar, Body: k.Body})
+	p.waits = findWaits(p.Builder, &kernel.For{Var: cellVar, Body: k.Body})
 	return emit.Cells{Count: kernel.Elements(kernel.Sizes(k.Grid)), Body: func(cell asm.Value) {
 		p.Set(k.Grid, cell)
 		p.nodes(k.Body)

@@ -43,7 +43,7 @@ func (s state) conflicts(a access) bool {
 }
 
 // findWaits finds the nodes of a loop over cells that need a barrier before them.
-func findWaits(p *emit.Printer, cells *kernel.For) waits {
+func findWaits(p *emit.Builder, cells *kernel.For) waits {
 	w := waiter{waits{}, p.Group, p.Aligned, p.Mutable, p.In}
 	w.nodes([]kernel.Stmt{cells}, state{})
 	return w.waits

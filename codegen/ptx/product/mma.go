@@ -28,7 +28,7 @@ func PlanCores(k *kernel.Kernel, l emit.Launches) (p emit.Plan, why string) {
 		of = " of halves"
 	}
 	pieces := fmt.Sprintf("%d x %d outputs, %d warps of %d x %d, sums%s of %d a turn, %d stages, about %d blocks a launch", s.rows, s.cols, s.threads()/emit.WarpThreads, s.high, s.wide, of, x.Depth(), s.stages, tiles(t.Dot, l.Geometry, s.rows, s.cols))
-	return emit.Plan{Threads: s.threads(), Whole: true, Pieces: pieces, Cells: func(p *emit.Printer) (emit.Cells, error) { return mmaCells(p, t, s), nil }}, ""
+	return emit.Plan{Threads: s.threads(), Whole: true, Pieces: pieces, Cells: func(p *emit.Builder) (emit.Cells, error) { return mmaCells(p, t, s), nil }}, ""
 }
 
 // unfit says why tensor cores cannot multiply the factors.
@@ -59,7 +59,7 @@ func formatOf(d *kernel.Dot) emit.Format {
 	return emit.NarrowFormat
 }
 
-// An mma prints a product on tensor cores. Its tiles of the factors go around through
+// An mma builds a product on tensor cores. Its tiles of the factors go around through
 // the stages of shared memory.
 type mma struct {
 	share
@@ -73,7 +73,7 @@ type mma struct {
 }
 
 // mmaCells returns the tiles of a product's output.
-func mmaCells(p *emit.Printer, t tiled, size mmaTiling) emit.Cells {
+func mmaCells(p *emit.Builder, t tiled, size mmaTiling) emit.Cells {
 	n := flat.ProductOf(t.Dot)
 	q := newMMA(p, n, size)
 	down, across := emit.CeilDiv(n.M, size.rows), emit.CeilDiv(n.N, size.cols)
@@ -100,13 +100,13 @@ func (q *mma) inGroups(tile, down, across asm.Value) (row, col asm.Value) {
 	return f.Do("add.s32", first, row), col
 }
 
-func newMMA(p *emit.Printer, n flat.Product, t mmaTiling) *mma {
+func newMMA(p *emit.Builder, n flat.Product, t mmaTiling) *mma {
 	f := p.F
 	q := &mma{Format: formatOf(n.Dot), stages: t.stages, pitch: t.bytes(), sizeK: p.Value(n.K), read: f.Variable(asm.Int(0)), write: f.New(asm.Word)}
 	p.F.Beside = t.beside
 	p.Launch.Static += q.stages * q.pitch
 	q.share = share{
-		Printer: p, n: n, sizeM: p.Value(n.M), sizeN: p.Value(n.N), rows: t.rows, cols: t.cols,
+		Builder: p, n: n, sizeM: p.Value(n.M), sizeN: p.Value(n.N), rows: t.rows, cols: t.cols,
 		high: t.high / emit.FragmentRows, wide: t.wide / 2, down: emit.FragmentRows, apart: emit.FragmentCols,
 	}
 	y, x := p.Divide(p.Warp, asm.Int(t.cols/t.wide))

@@ -13,7 +13,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// A product prints a Dot that a whole block computes.
+// A product builds a Dot that a whole block computes.
 type product struct {
 	share
 	stage *Stage
@@ -44,7 +44,7 @@ type staged struct {
 }
 
 func New(s *Stage, n flat.Product, t tiling, ahead bool) *product {
-	p := s.Printer
+	p := s.Builder
 	q := &product{share: t.share(p, n), stage: s, depth: t.depth, ahead: ahead, sizeK: p.Value(n.K)}
 	ty, tx := p.Divide(p.Group.ID, asm.Int(t.cols/t.wide))
 	q.row, q.col = p.F.Do("mul.lo.s32", ty, asm.Int(t.high)), p.F.Do("mul.lo.s32", tx, asm.Int(min(t.wide, emit.VectorMost)))

@@ -33,7 +33,7 @@ const (
 func PlanScatter(k *kernel.Kernel, _ emit.Launches) (emit.Plan, string) {
 	s, why := scatterOf(k)
 	pieces := fmt.Sprintf("up to %d columns of a row a warp, %d rows a turn", scatterSlots*emit.WarpThreads*emit.VectorMost, emit.WarpThreads)
-	return emit.Plan{Threads: emit.OtherThreads, Whole: false, Pieces: pieces, Cells: func(p *emit.Printer) (emit.Cells, error) { return scatterCells(p, s), nil }}, why
+	return emit.Plan{Threads: emit.OtherThreads, Whole: false, Pieces: pieces, Cells: func(p *emit.Builder) (emit.Cells, error) { return scatterCells(p, s), nil }}, why
 }
 
 func scatterOf(k *kernel.Kernel) (s scatter, why string) {
@@ -52,7 +52,7 @@ func scatterOf(k *kernel.Kernel) (s scatter, why string) {
 }
 
 // scatterCells are columns of a row each.
-func scatterCells(p *emit.Printer, s scatter) emit.Cells {
+func scatterCells(p *emit.Builder, s scatter) emit.Cells {
 	f := p.F
 	vector := min(p.SideBySide(s.B, s.N), p.SideBySide(s.C, s.N))
 	slots := scatterSlots
@@ -105,7 +105,7 @@ func scatterCells(p *emit.Printer, s scatter) emit.Cells {
 }
 
 // anyNegativeZero reports whether a sum of the warp is -0.
-func anyNegativeZero(p *emit.Printer, acc [][]asm.Value) asm.Value {
+func anyNegativeZero(p *emit.Builder, acc [][]asm.Value) asm.Value {
 	f, any := p.F, asm.Bool(false)
 	for _, x := range slices.Concat(acc...) {
 		any = f.Do("or.pred", any, f.Do("setp.eq.s32", f.As(asm.Word, x), asm.Int(math.MinInt32)))
@@ -115,7 +115,7 @@ func anyNegativeZero(p *emit.Printer, acc [][]asm.Value) asm.Value {
 
 // addRows adds the rows of the lowest bits that are left, times 1 where ones have a bit and else
 // 0, and takes these away. For missing rows it adds -0, which changes no sum.
-func addRows(p *emit.Printer, s *scatter, base, left, ones asm.Value, at []asm.Value, acc [][]asm.Value) {
+func addRows(p *emit.Builder, s *scatter, base, left, ones asm.Value, at []asm.Value, acc [][]asm.Value) {
 	f := p.F
 	var there, factors []asm.Value
 	var terms [][][]asm.Value

@@ -9,7 +9,7 @@ import (
 // A share is a thread's part of a tile of a product's output, in registers: high rows of wide
 // columns, in fours.
 type share struct {
-	*emit.Printer
+	*emit.Builder
 	n            flat.Product
 	sizeM, sizeN asm.Value
 

@@ -29,7 +29,7 @@ func PlanTiles(k *kernel.Kernel, l emit.Launches) (emit.Plan, string) {
 	}
 	s := gridTilingOf(t.Dot, l.Geometry)
 	pieces := fmt.Sprintf("%d x %d outputs, %d threads of %d x %d, sums of %d a turn, about %d blocks a launch", s.rows, s.cols, s.threads(), s.high, s.wide, s.depth, tiles(t.Dot, l.Geometry, s.rows, s.cols))
-	return emit.Plan{Threads: s.threads(), Whole: true, Pieces: pieces, Cells: func(p *emit.Printer) (emit.Cells, error) { return tilesOf(p, t, s), nil }}, ""
+	return emit.Plan{Threads: s.threads(), Whole: true, Pieces: pieces, Cells: func(p *emit.Builder) (emit.Cells, error) { return tilesOf(p, t, s), nil }}, ""
 }
 
 func tiledOf(k *kernel.Kernel) (t tiled, why string) {
@@ -130,7 +130,7 @@ func (t *tiled) elementwise(buffers map[string]bool) string {
 const besideThreads = 384
 
 // tilesOf returns the tiles of a product's output.
-func tilesOf(p *emit.Printer, t tiled, size tiling) emit.Cells {
+func tilesOf(p *emit.Builder, t tiled, size tiling) emit.Cells {
 	n := flat.ProductOf(t.Dot)
 	p.F.Beside = besideThreads / size.threads()
 	q := New(NewStage(p, size.bytes()), n, size, true)

@@ -61,9 +61,9 @@ func (t tiling) threads() int { return t.rows / t.high * (t.cols / t.wide) }
 
 // share returns a thread's share of a tile: columns in fours, so that adjacent threads read
 // adjacent elements.
-func (t tiling) share(p *emit.Printer, n flat.Product) share {
+func (t tiling) share(p *emit.Builder, n flat.Product) share {
 	return share{
-		Printer: p, n: n, sizeM: p.Value(n.M), sizeN: p.Value(n.N),
+		Builder: p, n: n, sizeM: p.Value(n.M), sizeN: p.Value(n.N),
 		rows: t.rows, cols: t.cols, high: t.high, wide: t.wide, down: 1, apart: t.cols / t.wide * emit.VectorMost,
 	}
 }
@@ -89,13 +89,13 @@ func StageBytes(body []kernel.Stmt) int {
 
 // A Stage is the shared memory of products: two halves, filled alternately.
 type Stage struct {
-	*emit.Printer
+	*emit.Builder
 	at   emit.Address
 	half int       // in bytes
 	turn asm.Value // 0 or half: where the next products go
 }
 
-func NewStage(p *emit.Printer, half int) *Stage {
+func NewStage(p *emit.Builder, half int) *Stage {
 	p.Launch.Static += 2 * half
 	at := emit.Address{Address: asm.Shared.At(emit.StageName, p.F.SharedArray(emit.StageName, 2*half)), Typ: expr.F32}
 	return &Stage{p, at, half, p.F.Variable(asm.Int(0))}

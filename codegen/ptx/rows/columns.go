@@ -50,7 +50,7 @@ func PlanColumns(k *kernel.Kernel, _ emit.Launches) (emit.Plan, string) {
 	}
 	threads := c.turn() / columnRows * emit.WarpThreads
 	pieces := fmt.Sprintf("%d columns, %d threads, %d rows a turn", columnsWide, threads, c.turn())
-	return emit.Plan{Threads: threads, Whole: true, Pieces: pieces, Cells: func(p *emit.Printer) (emit.Cells, error) { return columnCells(p, c), nil }}, ""
+	return emit.Plan{Threads: threads, Whole: true, Pieces: pieces, Cells: func(p *emit.Builder) (emit.Cells, error) { return columnCells(p, c), nil }}, ""
 }
 
 func columnsOf(k *kernel.Kernel) (c columns, why string) {
@@ -211,7 +211,7 @@ func isReduce(s kernel.Stmt) bool {
 }
 
 // columnCells are columnsWide columns each.
-func columnCells(p *emit.Printer, c columns) emit.Cells {
+func columnCells(p *emit.Builder, c columns) emit.Cells {
 	f, turn := p.F, c.turn()
 	bytes := kernel.Bytes(expr.F32) * columnsWide * turn * 2 * len(c.sums)
 	p.Launch.Static += bytes
@@ -258,7 +258,7 @@ func columnCells(p *emit.Printer, c columns) emit.Cells {
 
 // terms returns the terms of a warp's rows from base on, by sum. Rows beyond the last give -0,
 // which changes no sum.
-func terms(p *emit.Printer, c *columns, base, rows, col asm.Value) [][]asm.Value {
+func terms(p *emit.Builder, c *columns, base, rows, col asm.Value) [][]asm.Value {
 	f, mine := p.F, make([]map[string]asm.Value, columnRows)
 	last := f.Do("add.s32", rows, asm.Int(-1))
 	row := f.Do("add.s32", base, p.Warp)

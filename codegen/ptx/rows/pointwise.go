@@ -24,7 +24,7 @@ const pointThreads = 256
 func PlanPoints(k *kernel.Kernel, _ emit.Launches) (emit.Plan, string) {
 	t, why := pointwiseOf(k)
 	pieces := fmt.Sprintf("a cell, %d threads of %d elements a turn", pointThreads, emit.VectorMost)
-	return emit.Plan{Threads: pointThreads, Whole: true, Pieces: pieces, Cells: func(p *emit.Printer) (emit.Cells, error) { return pointCells(p, k, t), nil }}, why
+	return emit.Plan{Threads: pointThreads, Whole: true, Pieces: pieces, Cells: func(p *emit.Builder) (emit.Cells, error) { return pointCells(p, k, t), nil }}, why
 }
 
 func pointwiseOf(k *kernel.Kernel) (t pointwise, why string) {
@@ -54,7 +54,7 @@ func pointwiseOf(k *kernel.Kernel) (t pointwise, why string) {
 }
 
 // pointCells returns the ranges of a pointwise kernel.
-func pointCells(p *emit.Printer, k *kernel.Kernel, t pointwise) emit.Cells {
+func pointCells(p *emit.Builder, k *kernel.Kernel, t pointwise) emit.Cells {
 	f, turn := p.F, asm.Int(emit.VectorMost*pointThreads)
 	wide := t.wide(p.Aligned)
 	return emit.Cells{Count: kernel.Elements(kernel.Sizes(k.Grid)), Body: func(cell asm.Value) {
@@ -93,7 +93,7 @@ func (t pointwise) wide(known map[string]bool) bool {
 }
 
 // point computes segments of n elements. It reads ahead for all segments before it writes.
-func point(p *emit.Printer, body []kernel.Stmt, n int, firsts ...asm.Value) {
+func point(p *emit.Builder, body []kernel.Stmt, n int, firsts ...asm.Value) {
 	var all []emit.Segment
 	for _, first := range firsts {
 		x := emit.Segment{Col: first, N: n, Tiles: map[string][]asm.Value{}}

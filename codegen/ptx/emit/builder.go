@@ -1,6 +1,6 @@
-// Package emit prints what kernels of all schedules have in common: parameters, places of tiles,
-// expressions, elements of buffers and tiles, reductions, random words, and matrices as tensor
-// cores read them. A Plan says what a schedule adds.
+// Package emit makes the instructions that kernels of all schedules have in common: parameters,
+// places of tiles, expressions, elements of buffers and tiles, reductions, random words, and
+// matrices as tensor cores read them. A Plan says what a schedule adds.
 package emit
 
 import (
@@ -24,9 +24,9 @@ type Workgroup struct {
 	Whole   bool      // the workgroup is the block
 }
 
-// A Printer writes one kernel after the passes of its schedule. Every thread computes scalars and
+// A Builder makes the instructions of one kernel, after the passes of its schedule. Every thread computes scalars and
 // conditions for itself.
-type Printer struct {
+type Builder struct {
 	K      *kernel.Kernel
 	F      *asm.Func
 	Launch Launch
@@ -56,9 +56,9 @@ type Launch struct {
 	Sets    int        // most sets of buffers
 }
 
-// Print builds a kernel as planned in a module. Passes shorten it later.
-func Print(k *kernel.Kernel, m *asm.Module, how Plan, l Launches) (*asm.Func, Launch, error) {
-	p := &Printer{
+// Build makes the instructions of a kernel as planned, in a module. Passes shorten it later.
+func Build(k *kernel.Kernel, m *asm.Module, how Plan, l Launches) (*asm.Func, Launch, error) {
+	p := &Builder{
 		K: k, F: asm.NewFunc(k.Name, how.Threads), Launch: Launch{Threads: how.Threads, Sets: l.Sets, Shapes: l.Shapes},
 		In: expr.NewInterner(), Aligned: maps.Clone(l.Aligned), Vars: map[string]asm.Value{}, Mutable: k.Vars(), Slices: map[string]Address{},
 		Bounds: flat.NewBounds(k.Grid),
@@ -83,7 +83,7 @@ func Print(k *kernel.Kernel, m *asm.Module, how Plan, l Launches) (*asm.Func, La
 }
 
 // workgroups finds a thread's place.
-func (p *Printer) workgroups(whole bool, threads int) {
+func (p *Builder) workgroups(whole bool, threads int) {
 	tid := p.F.Special("%tid.x")
 	p.Lane = p.F.Do("and.b32", tid, asm.Int(WarpThreads-1))
 	p.Warp, p.Warps = p.F.Do("shr.u32", tid, asm.Int(5)), threads/WarpThreads
@@ -94,7 +94,7 @@ func (p *Printer) workgroups(whole bool, threads int) {
 }
 
 // overCells gives the cells to workgroups round-robin: a workgroup's first cell is its number.
-func (p *Printer) overCells(c Cells) {
+func (p *Builder) overCells(c Cells) {
 	f := p.F
 	p.Launch.Blocks = c.Count
 	first, step := f.Special("%ctaid.x"), f.Special("%nctaid.x")
@@ -108,13 +108,13 @@ func (p *Printer) overCells(c Cells) {
 }
 
 // Divide returns quotient and remainder of natural numbers.
-func (p *Printer) Divide(x, by asm.Value) (quotient, remainder asm.Value) {
+func (p *Builder) Divide(x, by asm.Value) (quotient, remainder asm.Value) {
 	q := p.F.Do("div.u32", x, by)
 	return q, p.F.Do("sub.s32", x, p.F.Do("mul.lo.s32", q, by))
 }
 
 // Count runs body for i = from, from+step, … below limit.
-func (p *Printer) Count(from, limit, step asm.Value, body func(i asm.Value)) {
+func (p *Builder) Count(from, limit, step asm.Value, body func(i asm.Value)) {
 	f := p.F
 	f.If(f.Do("setp.lt.s32", from, limit), func() {
 		if f.Do("setp.lt.s32", f.Do("add.s32", from, step), limit) == asm.Bool(false) { // one iteration
