@@ -77,7 +77,7 @@ const budget = `
 	runtime/verbs 1550
 	runtime/world 1600
 	serve 3700
-	sim 2000
+	sim 2015 # a library of PTX, so that devices do not each read the same text
 	specs 20
 	torture 1650
 `

@@ -163,6 +163,8 @@ type Env struct {
 	place  int   // place of the part in its phase
 	before []int // places of parts that are running or have passed
 
+	gpus simulated.Library // of simulated devices
+
 	dir    string                      // folder for files that later parts read
 	open   func() (cuda.Driver, error) // instead of the device; for tests
 	ptx    func(text []byte) []byte    // changes kernels before they are loaded; for tests
@@ -178,7 +180,7 @@ func (e *Env) Open() (cuda.Driver, error) {
 	case e.open != nil:
 		return e.open()
 	case e.Device == "sim":
-		return simulated.Open(ptxsim.Options{Workers: runtime.GOMAXPROCS(0), Seed: e.Seed})
+		return e.gpus.Open(ptxsim.Options{Workers: runtime.GOMAXPROCS(0), Seed: e.Seed})
 	case e.counts():
 		c, err := card.Find(countedCard)
 		if err != nil {

@@ -31,13 +31,14 @@ func (d *Device) Load(text []byte) (*Module, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sim: load: %w", err)
 	}
-	return d.load(src)
+	return d.Place(src)
 }
 
 // On loads a module on another device, without reading its text again.
-func (m *Module) On(d *Device) (*Module, error) { return d.load(m.src) }
+func (m *Module) On(d *Device) (*Module, error) { return d.Place(m.src) }
 
-func (d *Device) load(src *ptx.Module) (*Module, error) {
+// Place is Load of a module that has been read. Several devices may share it.
+func (d *Device) Place(src *ptx.Module) (*Module, error) {
 	if src.Arch > d.opt.Arch {
 		return nil, fmt.Errorf("sim: load: the module is for sm_%d, the device is sm_%d", src.Arch, d.opt.Arch)
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/device"
-	"github.com/arithlang/mlc/sim/simulated"
 )
 
 // TestChunks adds up the gradients of a batch in chunks of different sizes. The size that auto
@@ -112,7 +111,7 @@ func TestMemoryDoesNotMatter(t *testing.T) {
 		t.Fatal(err)
 	}
 	step := func(free int64) (bits []float32, used int64) {
-		d, err := simulated.Open(ptxsim.Options{})
+		d, err := gpus.Open(ptxsim.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -73,7 +73,7 @@ func TestProductsOfALibrary(t *testing.T) {
 // gradients returns the gradients of the first step.
 func gradients(t *testing.T, m *live.Model, by bool) ([]float32, *listener, *cuda.Machine) {
 	t.Helper()
-	driver, err := simulated.Open(ptxsim.Options{})
+	driver, err := gpus.Open(ptxsim.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

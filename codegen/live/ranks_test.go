@@ -12,7 +12,6 @@ import (
 	"github.com/arithlang/mlc/runtime/comm/commtest"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/device"
-	"github.com/arithlang/mlc/sim/simulated"
 )
 
 // TestStepsOfRanks takes two steps of a model on one simulated GPU, and on two and three that
@@ -42,7 +41,7 @@ func TestStepsOfRanks(t *testing.T) {
 
 // stepped returns the parameters after two steps.
 func stepped(m *live.Model, w comm.World) ([]float32, error) {
-	d, err := simulated.Open(ptxsim.Options{})
+	d, err := gpus.Open(ptxsim.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -167,10 +167,13 @@ func trained(t *testing.T, tr *trainer.Trainer, n int) (path string, file []byte
 	return path, file
 }
 
+// gpus are the devices of all tests, most of which load the same few programs again and again.
+var gpus simulated.Library
+
 // simulatedTrainer returns a trainer that is ready for the first step on a simulated GPU.
 func simulatedTrainer(t *testing.T, m *live.Model) *trainer.Trainer {
 	t.Helper()
-	driver, err := simulated.Open(ptxsim.Options{})
+	driver, err := gpus.Open(ptxsim.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

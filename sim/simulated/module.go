@@ -4,27 +4,58 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/arithlang/mlc/ptxsim"
+	"github.com/arithlang/mlc/ptxsim/ptx"
 	"github.com/arithlang/mlc/runtime/cuda"
 )
+
+// A Library keeps the PTX that its devices have read: each text is read once. Any number of
+// goroutines may use it, and the zero Library is empty.
+type Library struct{ texts sync.Map } // of *ptx.Module, by text
+
+// Open is the function Open, of a device that shares what the library's other devices have read.
+func (l *Library) Open(o ptxsim.Options) (cuda.Driver, error) {
+	return open(o, func(string, ptxsim.Stats) {}, l)
+}
+
+func (l *Library) module(text string) (*ptx.Module, error) {
+	if m, ok := l.texts.Load(text); ok {
+		return m.(*ptx.Module), nil
+	}
+	m, err := ptx.Parse([]byte(text))
+	if err != nil {
+		return nil, fmt.Errorf("sim: load: %w", err)
+	}
+	l.texts.Store(text, m)
+	return m, nil
+}
 
 type module struct {
 	d *driver
 	m *ptxsim.Module
 }
 
-func (d *driver) Load(ptx string) (cuda.Module, error) {
+func (d *driver) Load(text string) (cuda.Module, error) {
 	if err := d.ready("load PTX"); err != nil {
 		return nil, err
 	}
-	m, err := d.dev.Load([]byte(ptx))
+	m, err := d.load(text)
 	if err != nil {
 		e := fail(cuda.InvalidPTX, "load PTX", nil)
 		e.Log = err.Error()
 		return nil, e
 	}
 	return &module{d, m}, nil
+}
+
+func (d *driver) load(text string) (*ptxsim.Module, error) {
+	m, err := d.read.module(text)
+	if err != nil {
+		return nil, err
+	}
+	return d.dev.Place(m)
 }
 
 func (m *module) Function(name string) (cuda.Function, error) {

@@ -18,22 +18,25 @@ import (
 )
 
 // Open returns a simulated device of architecture o.Arch, or sm_80 if that is 0.
-func Open(o ptxsim.Options) (cuda.Driver, error) {
-	return OpenWatched(o, func(string, ptxsim.Stats) {})
-}
+func Open(o ptxsim.Options) (cuda.Driver, error) { return new(Library).Open(o) }
 
 // OpenWatched is Open with a function that is called after each launch without a fault, with the
 // name of its kernel and its statistics.
 func OpenWatched(o ptxsim.Options, ended func(kernel string, s ptxsim.Stats)) (cuda.Driver, error) {
+	return open(o, ended, new(Library))
+}
+
+func open(o ptxsim.Options, ended func(kernel string, s ptxsim.Stats), read *Library) (cuda.Driver, error) {
 	o.Arch = cmp.Or(o.Arch, 80)
 	if _, ok := capacities[o.Arch]; !ok {
 		return nil, fmt.Errorf("the simulator does not know sm_%d: want sm_80, 86, 89 or 90", o.Arch)
 	}
-	return &driver{dev: ptxsim.New(o), arch: o.Arch, ended: ended}, nil
+	return &driver{dev: ptxsim.New(o), arch: o.Arch, ended: ended, read: read}, nil
 }
 
 type driver struct {
 	dev    *ptxsim.Device
+	read   *Library
 	arch   int
 	ended  func(kernel string, s ptxsim.Stats)
 	queue  []func() error

@@ -63,7 +63,11 @@ type fixture struct {
 
 func start(t *testing.T) fixture {
 	t.Helper()
-	d := open(t, ptxsim.Options{})
+	return loaded(t, open(t, ptxsim.Options{}))
+}
+
+func loaded(t *testing.T, d cuda.Driver) fixture {
+	t.Helper()
 	mod, err := d.Load(ptx)
 	if err != nil {
 		t.Fatal(err)
@@ -257,5 +261,33 @@ func TestCapacities(t *testing.T) {
 		if i.SMShared != i.SharedOptIn+1<<10 || i.SMThreads < 1536 || i.SMBlocks < 16 || i.SMRegisters != 65536 {
 			t.Errorf("sm_%d: %+v", arch, i)
 		}
+	}
+}
+
+// TestLibrary loads a text on two devices of one library. Each has its own memory and results,
+// and keeps them when the other is closed. A wrong text and a device that is too old are refused
+// every time.
+func TestLibrary(t *testing.T) {
+	library := new(simulated.Library)
+	var fixtures []fixture
+	for range 2 {
+		d, err := library.Open(ptxsim.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fixtures = append(fixtures, loaded(t, d))
+		_, err = d.Load("rubbish")
+		wantCode(t, err, cuda.InvalidPTX, "load PTX")
+		_, err = d.Load(strings.Replace(ptx, "sm_80", "sm_90", 1))
+		wantCode(t, err, cuda.InvalidPTX, "load PTX")
+	}
+	for i, f := range fixtures {
+		f.host[0] = byte(10 * i)
+		if err := errors.Join(f.ToDevice(f.x, f.host), f.increment(32), f.increment(32), f.ToHost(f.host, f.x), f.Synchronize(), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a, b := fixtures[0].host[0], fixtures[1].host[0]; a != 2 || b != 12 {
+		t.Errorf("two increments of 0 and of 10 are %d and %d", a, b)
 	}
 }
