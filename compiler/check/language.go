@@ -19,6 +19,7 @@ type language struct {
 	weights  *dsl.Row    // a projection's own matrix
 	inits    *dsl.Row    // the choices for its init, besides a number
 	defaults map[*dsl.Row]*dsl.Expr
+	parsed   map[string]*dsl.Expr // the defaults by text: many rows share one
 	prelude  []*definition
 }
 
@@ -32,6 +33,7 @@ var newLanguage = sync.OnceValue(func() *language {
 		weights:  weightOptions(),
 		inits:    &dsl.Row{Type: dsl.Choice, Choices: initOptions()},
 		defaults: make(map[*dsl.Row]*dsl.Expr),
+		parsed:   make(map[string]*dsl.Expr),
 	}
 	for i := range l.schema.Rows {
 		row := &l.schema.Rows[i]
@@ -59,7 +61,10 @@ var newLanguage = sync.OnceValue(func() *language {
 
 func (l *language) parseDefaults(row *dsl.Row) {
 	if row.Default != "" && row.Default[0] != '=' {
-		l.defaults[row] = dsl.ParseExpr(row.Default)
+		if l.parsed[row.Default] == nil {
+			l.parsed[row.Default] = dsl.ParseExpr(row.Default)
+		}
+		l.defaults[row] = l.parsed[row.Default]
 	}
 	for i := range row.Choices {
 		args := row.Choices[i].Args
