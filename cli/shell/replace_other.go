@@ -19,6 +19,12 @@ func OwnGroup() *syscall.SysProcAttr { return nil }
 // signalGroup kills a child, as there are no other signals here.
 func signalGroup(p *os.Process, _ syscall.Signal) error { return p.Kill() }
 
+// Stops sends nothing: there is no Ctrl-Z here.
+func Stops() (c <-chan os.Signal, stop func()) { return nil, func() {} }
+
+// Suspend does nothing.
+func Suspend(*os.Process) {}
+
 // Replace runs a program on this terminal and returns its exit status as an error. A
 // console sends Ctrl-C and its closing to both processes, and only the program should act
 // on them. So this process catches and drops them. Ignoring them with signal.Ignore would
