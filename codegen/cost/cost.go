@@ -69,7 +69,7 @@ func products(k *kernel.Kernel, only func(*kernel.Dot) bool) Tally {
 }
 
 func count(k *kernel.Kernel, w weights) Tally {
-	c := counter{k.Whole(), Scope{}, w}
+	c := counter{k.Defined(), Scope{}, w}
 	t := c.body(c.Body)
 	for _, a := range slices.Backward(c.Grid) {
 		t = t.Over(a.Var, zero, a.Size)

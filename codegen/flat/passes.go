@@ -45,7 +45,7 @@ func onProcessor(own ...Pass) []Pass {
 	run := func(k *kernel.Kernel) *kernel.Kernel {
 		switch k.Family() {
 		case "attention":
-			return k.Cells(fewQueries)
+			return k.Cells(kernel.Queries)
 		case "scatter": // each cell of the table reads all rows of the gradient
 			return k.Cut(64)
 		}
@@ -83,16 +83,13 @@ func GPUProduct() []Pass {
 	return bounded(append([]Pass{whole}, schedule()...))
 }
 
-// fewQueries is how many queries a cell takes whose scores lie in memory.
-const fewQueries = 32
-
 // GPUAttention returns the passes of the GPU schedule for attention, whose blocks take up to
 // rows queries.
 func GPUAttention(rows int64) []Pass {
 	run := func(k *kernel.Kernel) *kernel.Kernel {
 		for _, t := range k.Tiles() {
 			if uses(k.Body, t.Name) && slices.ContainsFunc(t.Shape, func(e *expr.Expr) bool { return e.Op != expr.Const && e.Op != expr.Var }) {
-				return k.Cells(fewQueries)
+				return k.Cells(kernel.Queries)
 			}
 		}
 		return k.Cells(rows)
@@ -109,7 +106,7 @@ func uses(body []kernel.Stmt, name string) bool {
 func blocks(rows int64) Pass {
 	run := func(k *kernel.Kernel) *kernel.Kernel {
 		if k.Family() == "attention" {
-			return k.Cells(fewQueries)
+			return k.Cells(kernel.Queries)
 		}
 		return k.Cut(rows)
 	}

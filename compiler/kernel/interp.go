@@ -49,7 +49,7 @@ func NewRunner(k *Kernel, add *Sums) (*Runner, error) {
 	if err := Verify(k); err != nil {
 		return nil, err
 	}
-	r := &Runner{m: newMachine(k.Whole(), add)}
+	r := &Runner{m: newMachine(k.Defined(), add)}
 	for _, p := range k.Params {
 		if p.Mode == Scalar {
 			break // they come after all buffers

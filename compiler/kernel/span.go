@@ -7,11 +7,25 @@ import (
 )
 
 // A Span names the rows that a cell computes: Height of them, from row First on, of Rows in all.
-// The bits of a row are the same in every span, so each target chooses the size of cells. An
-// uncut kernel has one cell of all rows.
+// The bits of a row are the same in every span, so each target chooses the size of cells. The sign
+// of a zero alone may differ in attention: a cell adds zeros for keys that are closed to a row and
+// open to another, and -0 + 0 is 0. Defined gives the cells that decide.
 type Span struct {
 	First, Height string
 	Rows          *expr.Expr // over scalars
+}
+
+// Queries is how many queries a cell of an attention has, in the definition of its results and
+// wherever scores lie in memory.
+const Queries = 32
+
+// Defined returns the kernel with the cells that its results and costs are defined by: of so many
+// queries in attention, else one of all rows.
+func (k *Kernel) Defined() *Kernel {
+	if k.Family() == "attention" {
+		return k.Cells(Queries)
+	}
+	return k.Whole()
 }
 
 // spanCell is the grid axis that Cells adds.

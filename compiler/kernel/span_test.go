@@ -2,6 +2,7 @@ package kernel_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -76,6 +77,37 @@ func TestCut(t *testing.T) {
 	}
 	if cut := few.Cut(15); !slices.ContainsFunc(cut.Grid, func(a kernel.Axis) bool { return a.Size.I == 2 }) {
 		t.Errorf("16 rows have no two cells of 15:\n%s", cut)
+	}
+}
+
+// TestZerosOfAttention wants the interpreter to take cells of 32 queries: the last query of one
+// sees all keys of its cell, so that its sum stays -0, and a query before it gets 0 from a closed
+// key.
+func TestZerosOfAttention(t *testing.T) {
+	k := one(t, `kernel k attention
+  in     v f32[T, 1]
+  out    y f32[T, 1]
+  scalar T
+  span   first, height of T
+
+  let    count = first + height
+  tile   p f32[height, count]
+  set    p[i, j] = where(j == first + i, 1e-30, 0.0)
+  dot    y[first + i, e] = p[i, j] * v[j, e] for i < height, e < 1, j < count
+end
+`)
+	v, y := make([]float32, 40), make([]float32, 40)
+	for i := range v {
+		v[i] = 1e-30
+	}
+	v[20], v[31] = -1e-30, -1e-30
+	if err := kernel.Run(k, kernel.Scalars{"T": 40}, []kernel.Buffer{{F: v}, {F: y}}); err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range y {
+		if x != 0 || math.Signbit(float64(x)) != (i == 31) {
+			t.Errorf("row %d is %v", i, x)
+		}
 	}
 }
 

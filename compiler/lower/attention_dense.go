@@ -12,7 +12,7 @@ import (
 
 // blockRows is the number of queries in a block where targets do not choose it: in a gradient,
 // and in a window with a lower bound, whose sums begin at the first key that the block sees.
-const blockRows = 32
+const blockRows = kernel.Queries
 
 // A dense attention processes the queries in blocks. Scores and sums over keys are matrix
 // products, over the keys that the mask can leave open to the block.
