@@ -53,8 +53,8 @@ func roundTrip(t *testing.T, k *kernel.Kernel) {
 // tables are the passes of each target and schedule.
 var tables = map[string][]flat.Pass{"processor": flat.Processor(), "gpu": flat.GPU(64), "gpu product": flat.GPUProduct(), "gpu attention": flat.GPUAttention(64)}
 
-// TestShipped verifies kernels of specs, or with -tags full those of all, after each pass, wants nothing of no
-// use in the last form and reads it back, and runs some of them.
+// TestShipped verifies kernels of some specs after each pass; with -tags full, of all specs. The last
+// form must have no useless statements and must be readable. Some kernels are run.
 func TestShipped(t *testing.T) {
 	draw := rand.New(rand.NewPCG(1, 2))
 	ks := distinct(t)
@@ -143,8 +143,8 @@ func TestCorners(t *testing.T) {
 	}
 }
 
-// TestInOrder runs loops whose iterations only seem to be independent: neighbours write the same
-// element, and one adds to what those before it left.
+// TestInOrder runs loops whose iterations only seem independent: neighbours write the same element,
+// or an iteration adds to the result of an earlier one.
 func TestInOrder(t *testing.T) {
 	ks, err := kernel.Parse(`
 kernel overlap row
