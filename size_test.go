@@ -77,7 +77,8 @@ const budget = `
 	runtime/verbs 1550
 	runtime/world 1600
 	serve 3700
-	sim 2015 # a library of PTX, so that devices do not each read the same text
+	sim 2025 # a library of PTX, so that devices do not each read the same text
+	sim/libcuda 900 # the driver's functions for Python
 	specs 20
 	torture 1650
 `

@@ -112,12 +112,16 @@ func (f *function) Launch(grid, block [3]int, shared int, args []byte) error {
 			f.d.ended(f.name, stats)
 			return nil
 		}
-		code := cuda.LaunchFailed
-		if r := (*ptxsim.Report)(nil); errors.As(err, &r) && kinds[r.Kind] != 0 {
-			code = kinds[r.Kind]
-		}
-		return fail(code, doing, err)
+		return fail(Code(err), doing, err)
 	})
+}
+
+// Code returns the driver's code for what a launch on the simulator has found.
+func Code(err error) cuda.Code {
+	if r := (*ptxsim.Report)(nil); errors.As(err, &r) && kinds[r.Kind] != 0 {
+		return kinds[r.Kind]
+	}
+	return cuda.LaunchFailed
 }
 
 type graph struct {
