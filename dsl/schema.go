@@ -105,7 +105,7 @@ type Schema struct {
 func NewSchema() *Schema {
 	return &Schema{
 		Blocks: blocks(),
-		Rows:   slices.Concat(taskRows(), modelRows(), trainRows(), evalRows(), vetRows(), stageRows(), sweepRows()),
+		Rows:   slices.Concat(taskRows(), modelRows(), attentionRows(), trainRows(), evalRows(), vetRows(), stageRows(), sweepRows()),
 		Kinds:  taskKinds(),
 	}
 }

@@ -12,6 +12,7 @@ func blocks() []BlockRow {
 		{Path: "model.decoder", Common: true, Doc: "layers that write the answer"},
 		{Path: "model.decoder.self", Common: true, Doc: "self attention over the answer so far"},
 		{Path: "model.decoder.cross", Common: true, Doc: "cross attention from the answer to the problem"},
+		{Path: "attention", Doc: "attention alone, without a model and a task: a spec of its own, for mlc attention"},
 		{Path: "mask", Label: NameLabel, Doc: "a named mask"},
 		{Path: "bias", Label: NameLabel, Doc: "a named attention bias"},
 		{Path: "table", Label: NameLabel, Doc: "a table as an expression over its rows and columns"},

@@ -135,7 +135,7 @@ func (c *checker) site(path string) *Site {
 	if v := c.get(path + ".rotary"); v.is("rope") {
 		s.Rotary = &Rotary{Base: v.num64("base"), Fraction: v.num64("fraction"), Input: v.arg("of").is("input")}
 	}
-	if c.values[path+".scale"] == nil {
+	if v := c.values[path+".scale"]; v == nil || v.is("auto") {
 		s.Scale = 1 / math.Sqrt(float64(max(c.headUnits(), 1)))
 	}
 	s.Weights = c.weights(path)

@@ -116,7 +116,7 @@ func (s *scope) result(e *dsl.Expr, stage, site string) *expr.Expr {
 	k := s.results[stage]
 	switch {
 	case s.mask:
-		s.report("E0209", e.Head, "%s is a bias, and %s is a mask", e.Text, s.path).WithHelp("a mask sees %s", indexHelp)
+		s.report("E0209", e.Head, "%s is a bias, and %s is a mask", e.Text, s.path).WithHelp("a mask sees %s", s.indexHelp())
 		return nil
 	case k == nil:
 		s.report("E0209", e.Head, "%s is no earlier calibration", stage).

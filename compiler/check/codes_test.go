@@ -12,9 +12,31 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// resolve checks a spec of several files. Lines of the main file that begin with "--set"
-// are options.
+// resolve checks a spec of several files.
 func resolve(files map[string]string, main string) (*Spec, diag.List) {
+	return Resolve(options(files, main))
+}
+
+// resolveAny checks a spec of a model, a *Spec, or of attention alone, an *Attention. It
+// also returns the resolved form, or "" after errors.
+func resolveAny(opts Options) (spec any, resolved string, list diag.List) {
+	if IsAttention(opts) {
+		a, list := ResolveAttention(opts)
+		if a == nil {
+			return nil, "", list
+		}
+		return a, a.Resolved, list
+	}
+	s, list := Resolve(opts)
+	if s == nil {
+		return nil, "", list
+	}
+	return s, s.Resolved, list
+}
+
+// options are those of a spec of several files. Lines of the main file that begin with
+// "--set" are options of the command line.
+func options(files map[string]string, main string) Options {
 	var set []string
 	var lines []string
 	for _, l := range strings.SplitAfter(files[main], "\n") {
@@ -25,12 +47,12 @@ func resolve(files map[string]string, main string) (*Spec, diag.List) {
 		}
 	}
 	read := reader(files)
-	return Resolve(Options{Path: main, Set: set, Read: func(path string) ([]byte, error) {
+	return Options{Path: main, Set: set, Read: func(path string) ([]byte, error) {
 		if path == main {
 			return []byte(strings.Join(lines, "")), nil
 		}
 		return read(path)
-	}})
+	}}
 }
 
 // withLimits adds what cannot be lowered yet to the findings.

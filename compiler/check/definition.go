@@ -359,7 +359,7 @@ func (s *scope) use(d *definition, e *dsl.Expr) *expr.Expr {
 		return nil
 	}
 	if s.mask && d.kind == "bias" {
-		s.report("E0209", e.Head, "%s is a bias, and %s is a mask", e.Text, s.path).WithHelp("a mask sees %s", indexHelp)
+		s.report("E0209", e.Head, "%s is a bias, and %s is a mask", e.Text, s.path).WithHelp("a mask sees %s", s.indexHelp())
 		return nil
 	}
 	if s.open[d] {

@@ -231,9 +231,12 @@ func (s *scope) bound(e *dsl.Expr) (int64, bool) {
 	return x.I + int64(x.F), true
 }
 
+// heads returns the heads of queries, or 1 if an error left them out.
 func (c *checker) heads() int {
-	if v := c.values["model.heads"]; v != nil {
-		return int(v.num)
+	for _, path := range []string{"model.heads", "attention.heads"} {
+		if v := c.values[path]; v != nil {
+			return int(v.num)
+		}
 	}
 	return 1
 }

@@ -73,6 +73,9 @@ func TestDiagnostics(t *testing.T) {
 	archives(t, "testdata/diag/*.txtar", func(t *testing.T, file string, a *txtar.Archive) {
 		files, main := unpack(a)
 		list := withLimits(resolve(files, main))
+		if strings.HasPrefix(filepath.Base(file), "attention") {
+			_, list = ResolveAttention(options(files, main))
+		}
 		var b strings.Builder
 		if err := list.Text(&b, reader(files), false); err != nil {
 			t.Fatal(err)
@@ -85,11 +88,11 @@ func TestDiagnostics(t *testing.T) {
 func TestResolved(t *testing.T) {
 	archives(t, "testdata/resolved/*.txtar", func(t *testing.T, file string, a *txtar.Archive) {
 		files, main := unpack(a)
-		spec, list := resolve(files, main)
+		_, text, list := resolveAny(options(files, main))
 		if len(list) > 0 {
 			t.Fatal(textOf(list, files))
 		}
-		golden(t, file, a, spec.Resolved)
+		golden(t, file, a, text)
 	})
 }
 

@@ -74,8 +74,9 @@ func (l *language) parseDefaults(row *dsl.Row) {
 	}
 }
 
-// root reports whether a block of this name may stand at the top of a file.
-func (l *language) root(name string) bool { return l.blocks[name] != nil }
+// root reports whether a block of this name may stand at the top of a file with a model.
+// Another name can be an axis.
+func (l *language) root(name string) bool { return l.blocks[name] != nil && name != "attention" }
 
 // overlay splits the path of a setting into the stage, sweep or sweep case that contains
 // it, and the rest. in is empty for other paths.
@@ -133,7 +134,7 @@ func (l *language) block(path string) *dsl.BlockRow {
 // overridable reports whether stages and sweeps may change a path.
 func overridable(path string) bool {
 	first, _, _ := strings.Cut(path, ".")
-	return first != "stage" && first != "sweep" && first != "vet"
+	return first != "stage" && first != "sweep" && first != "vet" && first != "attention"
 }
 
 // names lists the attributes and blocks that a block may contain.

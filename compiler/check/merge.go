@@ -309,12 +309,16 @@ func (m *merger) already(path string, s *setting) (old diag.Range, ok bool) {
 }
 
 // elsewhere returns help for an unknown attribute: a hint, or a similar name in the
-// block, or in another block, or all names in the block.
+// block, or in another block, or all names in the block. Attention alone has no other
+// blocks.
 func (m *merger) elsewhere(block, name, otherwise string) string {
+	here := m.lang.names(block)
+	if block == "attention" {
+		return diag.DidYouMean(name, here, otherwise)
+	}
 	if h := m.lang.hintFor(block, name); h != "" {
 		return h
 	}
-	here := m.lang.names(block)
 	if diag.Nearest(name, here) == "" {
 		for _, r := range m.lang.schema.Rows {
 			if overridable(r.Path) && len(last(r.Path)) > 1 && diag.Nearest(name, []string{last(r.Path)}) != "" {

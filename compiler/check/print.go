@@ -45,7 +45,8 @@ func (p *printer) spec() {
 			p.switchedOff()
 		case b.Path == "stage":
 			p.printStages()
-		case b.Common && !strings.Contains(b.Path, "."):
+		case strings.Contains(b.Path, "."):
+		case b.Path == "attention" && p.alone(), b.Common && !p.alone():
 			p.WriteByte('\n')
 			p.block(b.Path, "")
 		}

@@ -146,6 +146,10 @@ func (c *checker) merge() {
 // resolve checks all trainings. It returns none if there are errors.
 func (c *checker) resolve() []trained {
 	c.merge()
+	if c.alone() {
+		c.refuseAlone()
+		return nil
+	}
 	if c.unparsed { // a missing part may be in the text that did not parse
 		c.fold()
 		c.resolveValues()

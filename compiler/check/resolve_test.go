@@ -49,14 +49,14 @@ func shipped(t *testing.T, name string, set ...string) *Spec {
 // and resolve to itself.
 func TestFixedPoint(t *testing.T) {
 	check := func(name string, files map[string]string, main string) {
-		spec, list := resolve(files, main)
+		spec, text, list := resolveAny(options(files, main))
 		if spec == nil {
 			t.Errorf("%s:\n%s", name, textOf(list, files))
 			return
 		}
 		again := maps.Clone(files)
-		again[main] = spec.Resolved
-		same, relisted := resolve(again, main)
+		again[main] = text
+		same, _, relisted := resolveAny(options(again, main))
 		if same == nil || len(relisted) > len(list) {
 			t.Errorf("%s: the resolved form has findings:\n%s", name, textOf(relisted, again))
 			return

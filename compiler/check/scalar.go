@@ -22,6 +22,13 @@ const (
 // indices are the variables in every mask and bias.
 var indices = []string{"h", "i", "j", "pi", "pj", "di", "dj", "ni", "nj", "H", "I", "J"}
 
+// aloneIndices are the variables in every mask and bias of attention alone. The others
+// are of a model and its problems.
+var aloneIndices = []string{"h", "i", "j", "H", "I", "J"}
+
+// indexOf has the token index for each position of a token.
+var indexOf = map[string]string{"pi": "i", "pj": "j"}
+
 // tableIndices are the variables in every table: its row, its column and the number of
 // columns.
 var tableIndices = []string{"n", "c", "C"}
@@ -29,6 +36,8 @@ var tableIndices = []string{"n", "c", "C"}
 const tableHelp = "n (the row: a digit's value, a position), c (the column) and C (the number of columns)"
 
 const indexHelp = "h (head), i (query), j (key), pi and pj (their positions), di and dj (their places in numbers), ni and nj (which numbers those are) and the lengths H, I, J"
+
+const aloneHelp = "h (head), i (query), j (key) and the lengths H, I, J"
 
 // A scope is the context of an expression, which gives meaning to its names.
 type scope struct {
@@ -263,7 +272,7 @@ func (s *scope) name(e *dsl.Expr) *expr.Expr {
 		return expr.Int(int64(s.num("model.width")))
 	case s.rows && slices.Contains(tableIndices, e.Text):
 		return expr.NewVar(e.Text, expr.I32)
-	case !s.rows && s.vars == nil && slices.Contains(indices, e.Text):
+	case !s.rows && s.vars == nil && slices.Contains(s.indices(), e.Text):
 		return expr.NewVar(e.Text, expr.I32)
 	}
 	if e.Text == "true" || e.Text == "false" {
@@ -291,7 +300,11 @@ func (s *scope) undefined(e *dsl.Expr) *expr.Expr {
 		names = append(names, callable...)
 	}
 	help := all
-	if n := diag.Nearest(e.Text, names); n != "" {
+	if index, ok := indexOf[e.Text]; ok && s.alone() {
+		help = "attention alone has no position scheme: write " + index
+	} else if slices.Contains(indices, e.Text) && s.alone() {
+		help = "attention alone has no digits: " + all
+	} else if n := diag.Nearest(e.Text, names); n != "" {
 		help = "did you mean \"" + n + "\"?"
 		if slices.Contains(callable, n) {
 			help += " (" + all + ")"
@@ -307,7 +320,7 @@ func (s *scope) known() []string {
 	if s.vars != nil {
 		return slices.Clone(s.vars)
 	}
-	names := slices.Clone(indices)
+	names := slices.Clone(s.indices())
 	if s.rows {
 		names = slices.Clone(tableIndices)
 	}
@@ -330,7 +343,23 @@ func (s *scope) sees() string {
 	case s.rows:
 		return "a table sees " + tableHelp
 	case s.mask:
-		return "a mask sees " + indexHelp
+		return "a mask sees " + s.indexHelp()
 	}
-	return "a bias sees " + indexHelp
+	return "a bias sees " + s.indexHelp()
+}
+
+// indices returns the variables in masks and biases of this spec, and indexHelp describes
+// them.
+func (c *checker) indices() []string {
+	if c.alone() {
+		return aloneIndices
+	}
+	return indices
+}
+
+func (c *checker) indexHelp() string {
+	if c.alone() {
+		return aloneHelp
+	}
+	return indexHelp
 }

@@ -37,7 +37,7 @@ func (s *scope) table(e *dsl.Expr) *expr.Expr {
 		return nil
 	}
 	if s.mask {
-		s.report("E0209", e.Head, "table is a bias, and %s is a mask", s.path).WithHelp("a mask sees %s", indexHelp)
+		s.report("E0209", e.Head, "table is a bias, and %s is a mask", s.path).WithHelp("a mask sees %s", s.indexHelp())
 		return nil
 	}
 	v := s.option(s.lang.table, s.path, e)
@@ -50,6 +50,10 @@ func (s *scope) table(e *dsl.Expr) *expr.Expr {
 	if in == nil {
 		t := s.tableTensor(file, v.args["tensor"].word, at)
 		if t == nil {
+			return nil
+		}
+		if t.stage != "" && s.alone() {
+			s.report("E0332", at, "the lines of %s, which stage %s calibrated, belong to problems of one width", file, t.stage).WithHelp("use them in a model: attention alone has no problems")
 			return nil
 		}
 		in = s.newInstance(tableBias, key, nil)

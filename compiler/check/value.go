@@ -53,6 +53,9 @@ func (c *checker) resolveValues() {
 // reports an attribute that is set but does not belong. An unknown task has all
 // attributes.
 func (c *checker) belongs(row *dsl.Row) bool {
+	if strings.HasPrefix(row.Path, "attention.") || c.alone() {
+		return c.alone() && ofAttention(row.Path)
+	}
 	set := c.settings[row.Path]
 	if row.Kinds != "" && c.kind != "" && !slices.Contains(strings.Fields(row.Kinds), c.kind) {
 		if set != nil {
@@ -275,8 +278,10 @@ func (c *checker) number(row *dsl.Row, path string, e *dsl.Expr) (x float64, of 
 		x, _, ok = c.number(row, path, e.Arg(0))
 		return math.Sqrt(x), "", ok
 	case e.Kind == dsl.Name && slices.Contains([]string{"width", "heads", "model.width", "model.heads"}, e.Text):
-		if v := c.values["model."+last(e.Text)]; v != nil {
-			return v.num, "", true
+		for _, block := range []string{"model.", "attention."} {
+			if v := c.values[block+last(e.Text)]; v != nil {
+				return v.num, "", true
+			}
 		}
 		return 0, "", false // width or heads has an error itself
 	}

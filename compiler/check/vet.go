@@ -156,7 +156,10 @@ func (c *checker) vetDefinitions(trainings []*checker) {
 			if !used[d.path()] {
 				if d.at.Start.File == c.main && c.wanted("V017") {
 					user, help := "no attention", fmt.Sprintf("write %s = %s in an attention block, as model.decoder.self, or remove it", d.kind, d.name)
-					if d.kind == "table" {
+					switch {
+					case t.alone():
+						help = fmt.Sprintf("write %s = %s in the block attention, or remove it", d.kind, d.name)
+					case d.kind == "table":
 						user, help = "no embedding and no output", fmt.Sprintf("write model.embed.token = learned(value = %s), or remove it", d.name)
 					}
 					c.report("V017", d.at, "%s uses the %s %s", user, d.kind, d.name).WithHelp("%s", help)

@@ -36,16 +36,21 @@ func (s *strayCell) String() string {
 // the lengths of training and tests.
 func (c *checker) checkBiases(s *Spec) {
 	for _, x := range s.attention() {
-		if at := c.strayCell(s, x); at != nil && at.certain {
-			c.report("E0329", c.at(x.path+".bias"), "%s.bias is %v for %v", x.path, at.value, at).
-				WithHelp("close such cells by the mask, or keep divisors and arguments of logarithms away from 0, as in log(max(…, 1))")
-		}
+		c.checkBias(s, x)
 	}
 	for _, x := range s.tables() {
 		if at := c.strayCell(s, x); at != nil && at.certain {
 			c.report("E0329", c.at(x.path), "the table of %s is %v for %s", x.path, at.value, at.ofTable()).
 				WithHelp("keep divisors and arguments of logarithms away from 0, as in log(max(n, 1))")
 		}
+	}
+}
+
+// checkBias reports a bias of an attention that is not finite in an open cell.
+func (c *checker) checkBias(s *Spec, x attention) {
+	if at := c.strayCell(s, x); at != nil && at.certain {
+		c.report("E0329", c.at(x.path+".bias"), "%s.bias is %v for %v", x.path, at.value, at).
+			WithHelp("close such cells by the mask, or keep divisors and arguments of logarithms away from 0, as in log(max(…, 1))")
 	}
 }
 
@@ -73,16 +78,21 @@ func (s *strayCell) ofTable() string { return fmt.Sprintf("n = %d, c = %d", s.i,
 // initial values.
 func (c *checker) vetBiases(s *Spec) {
 	for _, x := range s.attention() {
-		if at := c.strayCell(s, x); at != nil && !at.certain {
-			c.report("V023", c.at(x.path+".bias"), "%s.bias is %v for %v, if training makes %s", x.path, at.value, at, at.params).
-				WithHelp("bound the parameter, as in learned([H], min = 0), or take its square or abs")
-		}
+		c.vetBias(s, x)
 	}
 	for _, x := range s.tables() {
 		if at := c.strayCell(s, x); at != nil && !at.certain {
 			c.report("V023", c.at(x.path), "the table of %s is %v for %s, if training makes %s", x.path, at.value, at.ofTable(), at.params).
 				WithHelp("bound the parameter, as in learned([], min = 0), or take its square or abs")
 		}
+	}
+}
+
+// vetBias warns of a bias of an attention that training may make infinite.
+func (c *checker) vetBias(s *Spec, x attention) {
+	if at := c.strayCell(s, x); at != nil && !at.certain {
+		c.report("V023", c.at(x.path+".bias"), "%s.bias is %v for %v, if training makes %s", x.path, at.value, at, at.params).
+			WithHelp("bound the parameter, as in learned([H], min = 0), or take its square or abs")
 	}
 }
 

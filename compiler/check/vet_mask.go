@@ -22,13 +22,20 @@ func (c *checker) vetMasks(s *Spec) {
 		return
 	}
 	for _, x := range s.attention() {
-		if x.Mask == nil || x.coupled() { // which keys are open depends on the problem
-			continue
+		if !x.coupled() { // else the open keys depend on the problem
+			c.vetMask(s, x, shapes)
 		}
-		if at := c.closedQuery(s, x.Mask, shapes, x.size); at != nil {
-			c.report("V002", c.at(x.path+".mask"), "%s.mask leaves a query without a key", x.path).
-				WithHelp("no key is open for h = %d, i = %d where I = %d, J = %d: that query reads zeros", at.h, at.i, at.rows, at.keys)
-		}
+	}
+}
+
+// vetMask warns of queries of an attention that see no key.
+func (c *checker) vetMask(s *Spec, x attention, shapes []lengths) {
+	if x.Mask == nil {
+		return
+	}
+	if at := c.closedQuery(s, x.Mask, shapes, x.size); at != nil {
+		c.report("V002", c.at(x.path+".mask"), "%s.mask leaves a query without a key", x.path).
+			WithHelp("no key is open for h = %d, i = %d where I = %d, J = %d: that query reads zeros", at.h, at.i, at.rows, at.keys)
 	}
 }
 

@@ -120,6 +120,9 @@ func (c *checker) weights(site string) Weights {
 
 // headUnits returns the units of a head.
 func (c *checker) headUnits() int {
+	if v := c.values["attention.width"]; v != nil {
+		return int(v.num)
+	}
 	m := Model{Width: c.int("model.width"), Heads: c.int("model.heads"), HeadWidth: c.int("model.head_width")}
 	return m.HeadUnits()
 }
