@@ -70,6 +70,7 @@ const rooms = `
 	codegen/host: codegen/gocode compiler/check compiler/lower runtime/eval
 	codegen: codegen compiler
 	codegen/live: codegen runtime/train sim # a generated program as values
+	codegen/torch: codegen # a folder for Python
 	codegen/ptx/{ptxrun,ptxtest}: codegen internal sim
 
 	# What is usable alone, and who calls all of it.

@@ -38,6 +38,7 @@ const budget = `
 	codegen/flat 2062
 	codegen/host 900
 	codegen/ptx 8750 # gemm.go, from compiler/kernel; sizes from memory, tiles for all replicas, scatter.go, statistics of attention
+	codegen/torch 60 # Go of a package for Python, without its Python files
 	compiler 1300
 	compiler/check 10200 # specs of attention alone
 	compiler/expr 2700 # a memo that looks through the first nodes rather than hash them

@@ -1,0 +1,361 @@
+"""The operators of this package, their gradients, and the checks of arguments.
+
+attention ─► _Attention, an autograd.Function ─► NAMESPACE::forward ─► kernels
+                            its backward      ─► NAMESPACE::backward ─► kernels
+
+Both operators are opaque to PyTorch, so torch.compile and CUDA graphs take them as they are. The
+second derivative is refused by the gradient of NAMESPACE::backward, so no term of it is dropped.
+"""
+
+import hashlib
+import inspect
+import json
+from typing import Any, Dict, List, Optional, Tuple
+
+import torch
+from torch import Tensor
+
+from . import _driver, _reference
+
+table: Dict[str, Any] = _driver.load_table()
+parameters: List[Dict[str, Any]] = table["parameters"]
+H, HK, D = table["heads"], table["key_heads"], table["width"]
+_TABLE = table["table"]  # whether a program fills a table [H, T, S]
+_LEARNED = [i for i, p in enumerate(parameters) if p["learned"]]
+_NAMES = [p["name"] for p in parameters]
+_MOST = 1 << 31  # elements of a tensor
+
+
+def _takes(module: str, program: str, buffer: str) -> bool:
+    """Reports whether a launch of a program takes the buffer."""
+    program = table["modules"][module]["programs"][program]
+    return any(buffer in launch["arguments"] for launch in program["launches"])
+
+
+# The types of tensors that have kernels, and whether their gradient needs the result.
+_modules = {getattr(torch, name): _takes(name, "backward", "y") for name in table["modules"]}
+
+
+#: The name of this attention, which no attention of another table has.
+identity = "mlc_{}_{}".format(
+    "".join(c if c.isalnum() else "_" for c in table["name"]),
+    hashlib.sha256(json.dumps(table, sort_keys=True).encode()).hexdigest()[:8],
+)
+
+
+def _namespace() -> str:
+    """Returns a name for the operators, which no other package has, nor an earlier import."""
+    namespace, count = identity, 1
+    while hasattr(getattr(torch.ops, namespace), "forward"):
+        count += 1
+        namespace = f"{identity}_{count}"
+    return namespace
+
+
+namespace = _namespace()
+_library = torch.library.Library(namespace, "FRAGMENT")
+_tensors = "".join(f", Tensor parameter{i}" for i in range(len(parameters)))
+_library.define(
+    f"forward(Tensor query, Tensor key, Tensor value{_tensors}) -> (Tensor, Tensor, Tensor{', Tensor' * _TABLE})"
+)
+_library.define(
+    "backward(Tensor dy, Tensor query, Tensor key, Tensor value, Tensor? y, Tensor? table, Tensor largest, "
+    f"Tensor norm{_tensors}) -> (Tensor, Tensor, Tensor{', Tensor' * len(_LEARNED)})"
+)
+
+
+def _ready(x: Tensor) -> Tensor:
+    """Returns the tensor as kernels read it: contiguous, at a multiple of 16 bytes."""
+    x = x.contiguous()
+    return x if x.data_ptr() % 16 == 0 else x.clone()
+
+
+def _session(x: Tensor) -> _driver.Session:
+    if x.device.type != _driver.memory:
+        raise RuntimeError(f"attention: {namespace} has kernels for CUDA, and the tensors are on {x.device}")
+    return _driver.Session(table, str(x.dtype).partition(".")[2], x.device)
+
+
+def _whole(**tensors: Tensor) -> Dict[str, Tuple[Tensor, int, int]]:
+    return {name: (x, 0, 0) for name, x in tensors.items()}
+
+
+def _forward(query: Tensor, key: Tensor, value: Tensor, *values: Tensor) -> Tuple[Tensor, ...]:
+    B, T, _, _ = query.shape
+    S = key.shape[1]
+    y = torch.empty(query.shape, dtype=query.dtype, device=query.device)
+    largest = torch.empty((B, T, H), dtype=torch.float32, device=query.device)
+    norm = torch.empty_like(largest)
+    buffers = _whole(q=_ready(query), k=_ready(key), v=_ready(value), y=y, largest=largest, norm=norm)
+    given = _whole(**dict(zip(_NAMES, map(_ready, values))))
+    with _session(query) as session:
+        if not _TABLE:
+            session.run("forward", B, T, S, {**buffers, **given})
+            return y, largest, norm
+        filled = torch.empty((H, T, S), dtype=torch.float32, device=query.device)
+        buffers["table"] = given["table"] = (filled, 0, 0)
+        session.run("table", 1, T, S, given)
+        session.run("forward", B, T, S, buffers)
+    return y, largest, norm, filled
+
+
+def _backward(
+    dy: Tensor, query: Tensor, key: Tensor, value: Tensor, y: Optional[Tensor], filled: Optional[Tensor],
+    largest: Tensor, norm: Tensor, *values: Tensor,
+) -> Tuple[Tensor, ...]:
+    B, T, _, _ = query.shape
+    S = key.shape[1]
+    examples = dict(q=_ready(query), k=_ready(key), v=_ready(value), dy=_ready(dy), largest=_ready(largest), norm=_ready(norm))
+    if y is not None:
+        examples["y"] = _ready(y)
+    results = [torch.empty(x.shape, dtype=x.dtype, device=x.device) for x in (query, key, value)]
+    examples.update(zip(("dq", "dk", "dv"), results))
+    given = _whole(**dict(zip(_NAMES, map(_ready, values))))
+    shared = {"table": (_ready(filled), 0, 0)} if _TABLE else given
+    with _session(query) as session:
+        if not _LEARNED:
+            session.run("backward", B, T, S, {**_whole(**examples), **shared})
+            return tuple(results)
+        # Each group of examples has a table of gradients, however many run at once, so sums have one order.
+        group = table["group"]
+        groups, rest = divmod(B, group)
+        tables = torch.empty((groups + (rest > 0), H, T, S), dtype=torch.float32, device=query.device)
+        steps = {name: (x, group * x[0].numel() * x.element_size()) for name, x in examples.items()}
+        steps["dtable"] = (tables, tables[0].numel() * tables.element_size())
+        if groups:
+            session.run("backward", group, T, S, {**shared, **{name: (x, 0, s) for name, (x, s) in steps.items()}}, groups)
+        if rest:
+            session.run("backward", rest, T, S, {**shared, **{name: (x, groups * s, 0) for name, (x, s) in steps.items()}})
+        dtable = tables
+        if len(tables) > 1:
+            dtable = torch.empty((H, T, S), dtype=torch.float32, device=query.device)
+            session.run("sum_tables", len(tables), T, S, _whole(tables=tables, dtable=dtable))
+        gradients = {f"d.{_NAMES[i]}": torch.empty_like(values[i], memory_format=torch.contiguous_format) for i in _LEARNED}
+        session.run("table_grad", 1, T, S, {**given, **_whole(dtable=dtable, **gradients)})
+    return (*results, *gradients.values())
+
+
+def _forward_fake(query: Tensor, key: Tensor, value: Tensor, *values: Tensor) -> Tuple[Tensor, ...]:
+    B, T, _, _ = query.shape
+    statistics = [query.new_empty((B, T, H), dtype=torch.float32) for _ in range(2)]
+    tables = [query.new_empty((H, T, key.shape[1]), dtype=torch.float32)] * _TABLE
+    return (query.new_empty(query.shape), *statistics, *tables)
+
+
+def _backward_fake(dy: Tensor, query: Tensor, key: Tensor, value: Tensor, *others: Any) -> Tuple[Tensor, ...]:
+    values = others[4:]
+    return tuple(x.new_empty(x.shape) for x in (query, key, value, *(values[i] for i in _LEARNED)))
+
+
+for _name, _kernel, _fake in (("forward", _forward, _forward_fake), ("backward", _backward, _backward_fake)):
+    for _key in ("CPU", "CUDA"):
+        _library.impl(_name, _kernel, _key)
+    torch.library.register_fake(f"{namespace}::{_name}", _fake, lib=_library)
+
+_ops = getattr(torch.ops, namespace)
+
+
+def _setup(ctx: Any, inputs: Tuple[Tensor, ...], output: Tuple[Tensor, ...]) -> None:
+    """Saves what the gradient needs."""
+    query, key, value, *values = inputs
+    y, largest, norm, *filled = output
+    ctx.mark_non_differentiable(largest, norm, *filled)
+    ctx.set_materialize_grads(False)
+    saved = y if _modules.get(query.dtype) else None
+    ctx.save_for_backward(query, key, value, saved, filled[0] if filled else None, largest, norm, *values)
+
+
+def _gradient(ctx: Any, dy: Optional[Tensor], *_: Any) -> Tuple[Optional[Tensor], ...]:
+    """Returns the gradients of the inputs. The kernels compute all of them, needed or not."""
+    wanted = ctx.needs_input_grad
+    if dy is None:
+        return (None,) * len(wanted)
+    compute = _Gradient.apply if torch.is_grad_enabled() else _ops.backward.default
+    dq, dk, dv, *learned = compute(dy, *ctx.saved_tensors)
+    gradients: List[Optional[Tensor]] = [dq, dk, dv] + [None] * len(parameters)
+    for i, gradient in zip(_LEARNED, learned):
+        gradients[3 + i] = gradient
+    return tuple(g if w else None for g, w in zip(gradients, wanted))
+
+
+def _no_second(ctx: Any, *_: Any) -> None:
+    raise NotImplementedError(
+        "attention: its kernels have no second derivative: leave out create_graph=True, or compute on the CPU, "
+        "where attention is differentiable any number of times"
+    )
+
+
+torch.library.register_autograd(f"{namespace}::forward", _gradient, setup_context=_setup, lib=_library)
+torch.library.register_autograd(f"{namespace}::backward", _no_second, lib=_library)
+
+
+class _Gradient(torch.autograd.Function):
+    """The gradient under create_graph=True. It refuses a second derivative only if one is computed."""
+
+    @staticmethod
+    def forward(*tensors: Optional[Tensor]) -> Tuple[Tensor, ...]:
+        return _ops.backward.default(*tensors)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        pass
+
+    backward = staticmethod(_no_second)
+
+
+class _Attention(torch.autograd.Function):
+    """Attention with its gradient. The operator alone has the same gradient, but not for torch.func."""
+
+    @staticmethod
+    def forward(*tensors: Tensor) -> Tuple[Tensor, ...]:
+        return _ops.forward.default(*tensors)
+
+    setup_context = staticmethod(_setup)
+    backward = staticmethod(_gradient)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *tensors: Tensor) -> None:
+        raise NotImplementedError(
+            "attention: vmap is not supported by its kernels: make the mapped dimension part of the batch, as in "
+            "attention(query.flatten(0, 1), key.flatten(0, 1), value.flatten(0, 1), bias)"
+        )
+
+
+class _Eager(_Attention):
+    """Attention that refuses forward-mode derivatives in its own words. torch.compile takes no jvp."""
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> None:
+        raise NotImplementedError("attention: its kernels have no forward-mode derivative: use backward(), or compute on the CPU")
+
+
+# PyTorch asks for the signature at each call, which is half of the call's time without this.
+_Attention.forward.__signature__ = inspect.signature(_Attention.forward)  # type: ignore[attr-defined]
+
+
+class _Within(torch.autograd.Function):
+    """Values within bounds. A gradient passes unless the step against it would leave them."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Tensor, low: Optional[float], high: Optional[float]) -> Tensor:
+        return x.clamp(low, high)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Tuple[Any, ...], output: Tensor) -> None:
+        x, ctx.low, ctx.high = inputs
+        ctx.save_for_backward(x)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tuple[Tensor, None, None]:
+        (x,) = ctx.saved_tensors
+        if ctx.low is not None:
+            gradient = gradient.masked_fill((x <= ctx.low) & (gradient > 0), 0)
+        if ctx.high is not None:
+            gradient = gradient.masked_fill((x >= ctx.high) & (gradient < 0), 0)
+        return gradient, None, None
+
+
+def within(x: Tensor, low: Optional[float], high: Optional[float]) -> Tensor:
+    """Returns the values within bounds, of which either may be None."""
+    return x if low is None and high is None else _Within.apply(x, low, high)
+
+
+_LAYOUTS = {"bhtd": ("B, H, T, D", 1, 2), "bthd": ("B, T, H, D", 2, 1)}  # and the dimensions of heads and of time
+
+
+def _check(arguments: Dict[str, Tensor], layout: str) -> None:
+    """Checks shapes, devices and types of queries, keys and values."""
+    if layout not in _LAYOUTS:
+        raise ValueError(f"attention: layout is {layout!r}, and must be 'bhtd' or 'bthd'")
+    names, heads, time = _LAYOUTS[layout]
+    query, key, value = arguments.values()
+    for name, x in arguments.items():
+        count = H if name == "query" else HK
+        if x.dim() != 4:
+            raise ValueError(f"attention: {name} has shape {list(x.shape)}, and must have four dimensions [{names}]")
+        if x.shape[heads] != count or x.shape[3] != D:
+            other = " (for layout='bthd' say so)" if layout == "bhtd" and x.shape[2] == count else (
+                " (for layout='bhtd' say so)" if layout == "bthd" and x.shape[1] == count else ""
+            )
+            raise ValueError(
+                f"attention: {name} has shape {list(x.shape)}, and [{names}] must have {count} heads of width {D}{other}"
+            )
+        if x.shape[0] != query.shape[0]:
+            raise ValueError(
+                f"attention: {name} has shape {list(x.shape)} and query {list(query.shape)}: batches B differ: expand one"
+            )
+        if x.device != query.device:
+            raise ValueError(f"attention: {name} is on {x.device} and query on {query.device}: move one by .to(device)")
+        if not x.dtype.is_floating_point:
+            raise TypeError(f"attention: {name} has type {x.dtype}, and must have a floating-point type")
+        if x.dtype != query.dtype:
+            raise TypeError(f"attention: {name} has type {x.dtype} and query {query.dtype}: convert one by .to(dtype)")
+    if value.shape[time] != key.shape[time]:
+        raise ValueError(
+            f"attention: value has shape {list(value.shape)} and key {list(key.shape)}: lengths S differ, and each key has one value"
+        )
+
+
+def _check_kernels(query: Tensor, key: Tensor) -> None:
+    """Checks what kernels cannot do. Tensors are [B, T, H, D]."""
+    if query.dtype not in _modules:
+        types = " or ".join(map(str, _modules))
+        remedy = "query.to(torch.bfloat16), and so key and value" if torch.bfloat16 in _modules else "query.float(), and so key and value"
+        raise TypeError(
+            f"attention: query has type {query.dtype}, and kernels are for {types}: use {remedy}; under autocast, "
+            "give torch.autocast that dtype or leave attention out of it"
+        )
+    B, T, _, _ = query.shape
+    S = key.shape[1]
+    for name, count, shape in (
+        ("query", B * T * H * D, query.shape), ("key", B * S * HK * D, key.shape),
+        *([("the table of the bias", H * T * S, (H, T, S))] if _TABLE else []),
+    ):
+        if count >= _MOST:
+            raise ValueError(
+                f"attention: {name} has shape {list(shape)}, {count} elements, and kernels count fewer than 2**31: "
+                "cut the batch or the lengths into parts"
+            )
+
+
+def _nothing(query: Tensor, *others: Tensor) -> Tensor:
+    """Returns zeros in the shape of the queries, with gradients of 0 for all tensors."""
+    everything = torch.ones((), dtype=torch.bool, device=query.device)
+    y = query.masked_fill(everything, 0)
+    for x in others:
+        y = y + x.masked_fill(everything, 0).sum().to(y.dtype)
+    return y
+
+
+def attention(query: Tensor, key: Tensor, value: Tensor, values: List[Tensor], layout: str) -> Tensor:
+    """Computes attention with checked parameters of the bias."""
+    for name, x in (("query", query), ("key", key), ("value", value)):
+        if not isinstance(x, Tensor):
+            raise TypeError(f"attention: {name} is a {type(x).__name__}, and must be a tensor")
+    kind = query.device.type
+    if kind in ("cpu", "cuda") and torch.is_autocast_enabled(kind) and query.dtype != torch.float64:
+        dtype = torch.get_autocast_dtype(kind)
+        query, key, value = (x.to(dtype) if x.dtype.is_floating_point else x for x in (query, key, value))
+    _check({"query": query, "key": key, "value": value}, layout)
+    if layout == "bhtd":
+        query, key, value = query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)
+    if 0 in (query.shape[0], query.shape[1], key.shape[1]):
+        y = _nothing(query, key, value, *values)
+    elif kind == _driver.memory:
+        _check_kernels(query, key)
+        function = _Attention if torch.compiler.is_compiling() else _Eager
+        y = function.apply(query, key, value, *[x.to(torch.float32) for x in values])[0]
+    else:
+        y = _in_pytorch(query, key, value, values)
+    return y.transpose(1, 2) if layout == "bhtd" else y
+
+
+def _in_pytorch(query: Tensor, key: Tensor, value: Tensor, values: List[Tensor]) -> Tensor:
+    """Computes attention in operations of PyTorch, in float32 at least."""
+    dtype = query.dtype
+    wide = torch.float64 if dtype == torch.float64 else torch.float32
+    given = {name: x.to(wide) for name, x in zip(_NAMES, values)}
+    with torch.autocast(query.device.type, enabled=False):
+        return _reference.forward(query.to(wide), key.to(wide), value.to(wide), given).to(dtype)

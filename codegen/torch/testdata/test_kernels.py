@@ -1,0 +1,491 @@
+"""Attention through the operators and the driver, with a library that records launches, or with
+programs that Python computes."""
+
+import ctypes
+import math
+import os
+import struct
+import threading
+import unittest
+
+import torch
+import torch.autograd.forward_ad as forward
+from common import inputs, package, refused
+
+import kerple
+from kerple import Bias, _driver, _op, attention
+
+table = _op.table
+if table["name"] != "kerple" or _driver.memory != "cpu":
+    raise SystemExit("MLC_LIBCUDA_MEMORY is not cpu")
+
+
+class Recorded:
+    """The lines that the library writes inside a with statement, and the buffers of each program."""
+
+    def __enter__(self):
+        if os.path.exists(os.environ["RECORD"]):
+            os.remove(os.environ["RECORD"])
+        self.lines, self.runs, self.kept = [], [], []
+        self.run = _driver.Session.run
+
+        def spy(session, program, B, T, S, buffers, replicas=1):
+            self.kept.append(buffers)
+            at = {name: (x.data_ptr() + skip, step) for name, (x, skip, step) in buffers.items()}
+            self.runs.append((program, B, T, S, replicas, at))
+            self.run(session, program, B, T, S, buffers, replicas)
+
+        _driver.Session.run = spy
+        return self
+
+    def __exit__(self, *_):
+        _driver.Session.run = self.run
+        if os.path.exists(os.environ["RECORD"]):
+            with open(os.environ["RECORD"]) as file:
+                self.lines = [line.split() for line in file if line.strip()]
+
+    def of(self, kind):
+        return [line[1:] for line in self.lines if line[0] == kind]
+
+
+class Launches(unittest.TestCase):
+    def check(self, recorded, module):
+        """Compares all launches with the table: the parameters byte by byte, the grid, the memory."""
+        launches = iter(recorded.of("launch"))
+        for program, B, T, S, replicas, at in recorded.runs:
+            program = table["modules"][module]["programs"][program]
+            temporaries = {}
+            for row in program["launches"]:
+                entry, *grid, shared, stream, context, block = next(launches)
+                self.assertEqual(entry, row["entry"])
+                names = {"B": B, "T": T, "S": S, "C": T, "min": min, "max": max}
+                blocks = eval(row["blocks"], names)
+                self.assertEqual([int(n) for n in grid], [blocks, replicas, 1, row["threads"], 1, 1])
+                self.assertEqual((stream, context), ("(nil)", "0x1046"))
+                block = bytes.fromhex(block)
+                offset = 0
+
+                def take(layout):
+                    nonlocal offset
+                    size = struct.calcsize(layout)
+                    offset = (offset + size - 1) // size * size
+                    (value,) = struct.unpack_from(layout, block, offset)
+                    offset += size
+                    return value
+
+                for name in row["arguments"]:
+                    address, step = take("<Q"), take("<Q")
+                    if name in at:
+                        self.assertEqual((address, step), at[name], name)
+                    else:
+                        (temporary,) = [t for t in program["temporaries"] if t["name"] == name]
+                        self.assertEqual(step, 4 * eval(temporary["elements"], names))
+                        self.assertEqual(temporaries.setdefault(name, address), address)
+                for name in row["scalars"]:
+                    if name == "example":
+                        self.assertEqual((take("<I"), take("<I")), (0, 0))
+                    else:
+                        self.assertEqual(take("<I"), {"P": 0, "N": 0, "layer": 0}.get(name, names.get(name)), name)
+                if row["scratch"]:
+                    room = (eval(row["scratch"], names) + 15) // 16 * 16
+                    address, bytes_ = take("<Q"), take("<Q")
+                    self.assertEqual((address, bytes_, int(shared)), (0, room, room))
+                else:
+                    self.assertEqual(int(shared), 0)
+                self.assertEqual(offset, len(block))
+        self.assertEqual(list(launches), [])
+
+    def test_packing(self):
+        for dtype, module in ((torch.float32, "float32"), (torch.bfloat16, "bfloat16")):
+            for B, T, S in ((10, 5, 7), (3, 70, 2), (4, 1, 1), (8, 33, 64)):
+                bias = Bias()
+                q, k, v = inputs(B, T, S, dtype=dtype)
+                with Recorded() as recorded:
+                    attention(q, k, v, bias).sum().backward()
+                self.check(recorded, module)
+                names = [(r[0], r[1], r[4]) for r in recorded.runs]
+                groups, rest = divmod(B, 4)
+                want = [("table", 1, 1), ("forward", B, 1)]
+                want += [("backward", 4, groups)] * (groups > 0) + [("backward", rest, 1)] * (rest > 0)
+                want += [("sum_tables", groups + (rest > 0), 1)] * (groups + (rest > 0) > 1) + [("table_grad", 1, 1)]
+                self.assertEqual(names, want)
+                for program, _, _, _, _, at in recorded.runs:
+                    self.assertEqual("y" in at, program == "forward" or program == "backward" and dtype == torch.bfloat16)
+                size = q.element_size()
+                backward = [r for r in recorded.runs if r[0] == "backward"]
+                if groups:
+                    at = backward[0][5]
+                    self.assertEqual([at[n][1] for n in ("q", "k", "dv", "largest", "dtable", "table")], [
+                        4 * T * 64 * size, 4 * S * 32 * size, 4 * S * 32 * size, 4 * T * 4 * 4, 4 * T * S * 4, 0])
+                    if rest:
+                        other = backward[1][5]
+                        for n in ("q", "k", "v", "dy", "largest", "norm", "dq", "dk", "dv", "dtable"):
+                            self.assertEqual(other[n], (at[n][0] + groups * at[n][1], 0), n)
+
+    def test_memory(self):
+        """Tensors in the kernels' order are not copied, others are; so are misplaced ones."""
+        bias = Bias()
+        base = torch.randn(10 * 5 * 64 + 1)
+        rows = base[:-1].view(10, 5, 4, 16)
+        _, k, v = inputs(grad=False)
+        for query, copied in ((rows.transpose(1, 2), False), (rows.transpose(1, 2).contiguous(), True), (base[1:].view(10, 5, 4, 16).transpose(1, 2), True)):
+            with Recorded() as recorded:
+                y = attention(query, k, v, bias)
+            at = recorded.runs[1][5]
+            self.assertEqual(at["q"][0] != query.data_ptr(), copied)
+            self.assertEqual(at["q"][0] % 16, 0)
+            self.assertEqual(at["y"][0], y.data_ptr())
+            self.assertTrue(y.transpose(1, 2).is_contiguous())
+
+    def test_context(self):
+        """The context is current in launches, and left as it was, in a thread that has none, too."""
+        seen = []
+        q, k, v = inputs()
+        attention(q, k, v, Bias())
+        library = _driver._driver.library
+
+        def other():
+            with Recorded() as recorded:
+                attention(q, k, v, Bias())
+            now = ctypes.c_void_p(1)
+            library.cuCtxGetCurrent(ctypes.byref(now))
+            seen.append((now.value, {line[9] for line in recorded.of("launch")}))
+            library.cuCtxPushCurrent_v2(ctypes.c_void_p(77))  # of another GPU
+            with Recorded() as recorded:
+                attention(q, k, v, Bias())
+            library.cuCtxGetCurrent(ctypes.byref(now))
+            seen.append((now.value, {line[9] for line in recorded.of("launch")}))
+
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+        self.assertEqual(seen, [(None, {"0x1046"}), (77, {"0x1046"})])
+
+    def test_scratch(self):
+        """Tiles beyond the shared memory are in global memory, of a few blocks a multiprocessor."""
+        p = package("scratch")
+        q, k, v = inputs(B=8, T=6400, S=3, grad=False)
+        with Recorded() as recorded:
+            p.attention(q, k, v, p.Bias())
+        (line,) = [line for line in recorded.of("launch") if line[0] == "scores_1"]
+        block = bytes.fromhex(line[-1])
+        address, room = struct.unpack("<QQ", block[-16:])
+        self.assertEqual((line[1], line[7], room), ("12", "0", 16 * 6400 + 16))
+        self.assertNotEqual(address, 0)
+
+    def test_loaded_once(self):
+        p = package("loaded")
+        q, k, v = inputs()
+        with Recorded() as recorded:
+            threads = [threading.Thread(target=lambda: p.attention(q, k, v, p.Bias())) for _ in range(8)]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join()
+        self.assertEqual((len(recorded.of("cuInit")), len(recorded.of("load")), len(recorded.of("retain"))), (1, 1, 1))
+        self.assertEqual(len(recorded.of("launch")), 8 * 3)
+        self.assertEqual(recorded.of("attribute"), [["scores_1", "8", str(101376 - 1024)], ["grad_1", "8", "101376"]])
+
+
+class Computed:
+    """Computes programs in Python on the buffers that a program is given, replica by replica."""
+
+    def __enter__(self):
+        self.run = _driver.Session.run
+        _driver.Session.run = lambda session, *args: aside(compute, *args)
+        return self
+
+    def __exit__(self, *_):
+        _driver.Session.run = self.run
+
+
+def aside(call, *args):
+    """Calls in a thread, where autograd works: inside an operator it does not."""
+    failed = []
+
+    def body():
+        try:
+            call(*args)
+        except Exception as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=body)
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]
+
+
+def compute(program, B, T, S, buffers, replicas=1):
+    shapes = dict.fromkeys(("q", "y", "dy", "dq"), (B, T, 4, 16)) | dict.fromkeys(("k", "v", "dk", "dv"), (B, S, 2, 16))
+    shapes |= dict.fromkeys(("largest", "norm"), (B, T, 4)) | dict.fromkeys(("table", "dtable"), (4, T, S)) | {"tables": (B, 4, T, S)}
+    for r in range(replicas):
+        x = {}
+        for name, (tensor, skip, step) in buffers.items():
+            shape = shapes.get(name, (4,))
+            first = (skip + r * step) // tensor.element_size()
+            x[name] = tensor.view(-1)[first : first + math.prod(shape)].view(shape)
+        steps[program](x, T, S)
+
+
+def fill(r1, r2, T, S):
+    distance = (torch.arange(T)[:, None] - torch.arange(S)).abs()
+    return -r1[:, None, None] * torch.log(1 + r2[:, None, None] * distance)
+
+
+def attend(q, k, v, bias):
+    T, S = q.shape[1], k.shape[1]
+    k, v = k.repeat_interleave(2, dim=2), v.repeat_interleave(2, dim=2)
+    scores = torch.einsum("bthd,bshd->bhts", q, k) / 4 + bias
+    scores = scores.masked_fill(torch.arange(S) > torch.arange(T)[:, None], -torch.inf)
+    return torch.einsum("bhts,bshd->bthd", scores.softmax(-1), v)
+
+
+def step_forward(x, T, S):
+    x["y"].copy_(attend(x["q"].float(), x["k"].float(), x["v"].float(), x["table"]).detach())
+    x["largest"].fill_(1)
+    x["norm"].fill_(2)
+
+
+def step_backward(x, T, S):
+    given = [x[n].detach().float().requires_grad_() for n in ("q", "k", "v", "table")]
+    for name, g in zip(("dq", "dk", "dv", "dtable"), torch.autograd.grad(attend(*given), given, x["dy"].float())):
+        x[name].copy_(g)
+    if (x["largest"] != 1).any() or (x["norm"] != 2).any():
+        raise ValueError("not those of the forward program")
+
+
+def step_table_grad(x, T, S):
+    given = [x[n].detach().requires_grad_() for n in ("kerple.r1", "kerple.r2")]
+    for name, g in zip(("d.kerple.r1", "d.kerple.r2"), torch.autograd.grad(fill(*given, T, S), given, x["dtable"])):
+        x[name].copy_(g)
+
+
+steps = {
+    "table": lambda x, T, S: x["table"].copy_(fill(x["kerple.r1"], x["kerple.r2"], T, S).detach()),
+    "forward": step_forward,
+    "backward": step_backward,
+    "sum_tables": lambda x, T, S: x["dtable"].copy_(x["tables"].sum(0)),
+    "table_grad": step_table_grad,
+}
+
+
+def both(bias, x, layout="bhtd"):
+    """Returns results and gradients by programs and by the reference."""
+    answers = []
+    for memory in ("cpu", "none"):
+        _driver.memory = memory
+        given = [t.detach().requires_grad_() for t in x]
+        bias.zero_grad()
+        y = attention(*given, bias, layout=layout)
+        torch.manual_seed(3)
+        y.backward(torch.randn(y.shape).to(y.dtype))
+        answers.append([y.detach()] + [t.grad for t in given] + [p.grad for p in bias.parameters()])
+    _driver.memory = "cpu"
+    return zip(*answers)
+
+
+class Gradients(unittest.TestCase):
+    def test_values(self):
+        with Computed():
+            for dtype, most in ((torch.float32, 1e-4), (torch.bfloat16, 5e-2)):
+                for B, T, S in ((10, 5, 7), (3, 5, 5), (8, 2, 9), (1, 1, 1)):
+                    for ours, theirs in both(Bias(), inputs(B, T, S, dtype=dtype)):
+                        self.assertEqual((ours.dtype, ours.shape), (theirs.dtype, theirs.shape))
+                        self.assertLess((ours - theirs).abs().max() / (1 + theirs.abs().max()), most)
+            for ours, theirs in both(Bias(), [x.transpose(1, 2) for x in inputs()], "bthd"):
+                self.assertLess((ours - theirs).abs().max() / (1 + theirs.abs().max()), 1e-4)
+
+    def test_some(self):
+        """Only tensors that need a gradient get one."""
+        with Computed():
+            bias = Bias()
+            q, k, v = inputs()
+            k.requires_grad_(False)
+            bias.r2.requires_grad_(False)
+            attention(q, k, v, bias).sum().backward()
+            self.assertEqual([x.grad is None for x in (q, k, v, bias.r1, bias.r2)], [False, True, False, False, True])
+            self.assertEqual(bias.r1.grad.stride(), bias.r1.stride())
+            with torch.no_grad():
+                self.assertFalse(attention(q, k, v, bias).requires_grad)
+
+    def test_autocast_and_half(self):
+        with Computed():
+            bias = Bias()
+            q, k, v = inputs()
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                y = attention(q, k, v, bias)
+            self.assertEqual(y.dtype, torch.bfloat16)
+            y.sum().backward()
+            self.assertEqual((q.grad.dtype, bias.r1.grad.dtype), (torch.float32, torch.float32))
+            half = Bias().bfloat16()
+            attention(q, k, v, half).sum().backward()
+            self.assertEqual(half.r1.grad.dtype, torch.bfloat16)
+
+    def test_empty(self):
+        for B, T, S in ((0, 3, 4), (2, 0, 4), (2, 3, 0)):
+            q, k, v = inputs(B, T, S)
+            with Recorded() as recorded:
+                attention(q, k, v, Bias()).sum().backward()
+            self.assertEqual(recorded.lines, [])
+            self.assertEqual(q.grad.abs().sum().item(), 0)
+
+    def test_operators(self):
+        ops = getattr(torch.ops, _op.namespace)
+        with Computed():
+            for grad in (False, True):
+                x = [t.detach().transpose(1, 2).contiguous().requires_grad_(grad) for t in inputs()]
+                torch.library.opcheck(ops.forward.default, (*x, *(torch.rand(4).requires_grad_(grad) for _ in range(2))))
+            q, k, v = (t.detach() for t in x)
+            statistics = [torch.full((10, 5, 4), float(n)) for n in (1, 2)]
+            for y in (None, q):
+                torch.library.opcheck(ops.backward.default, (q, q, k, v, y, torch.rand(4, 5, 7), *statistics, torch.rand(4), torch.rand(4)))
+
+    def test_compile(self):
+        with Computed():
+            for dynamic in (None, True):
+                torch._dynamo.reset()
+                bias = Bias()
+                compiled = torch.compile(lambda q, k, v: attention(q, k, v, bias) * 2, fullgraph=True, dynamic=dynamic, backend="aot_eager")
+                for B, T, S in ((10, 5, 7), (3, 6, 7), (9, 8, 11)):
+                    answers = []
+                    for call in (compiled, lambda q, k, v: attention(q, k, v, bias) * 2):
+                        bias.zero_grad()
+                        x = inputs(B, T, S)
+                        y = call(*x)
+                        y.sum().backward()
+                        answers.append([y, y.stride(), *(t.grad for t in x), bias.r1.grad, bias.r2.grad])
+                    for ours, theirs in zip(*answers):
+                        self.assertTrue(torch.equal(ours, theirs) if isinstance(ours, torch.Tensor) else ours == theirs)
+
+    def test_func(self):
+        with Computed():
+            bias = Bias()
+            q, k, v = inputs()
+            ours = torch.func.grad(lambda q: attention(q, k, v, bias).sum())(q)
+            attention(q, k, v, bias).sum().backward()
+            self.assertTrue(torch.equal(ours, q.grad))
+            values = {n: p.detach() for n, p in bias.named_parameters()}
+
+            class Called(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.bias = Bias()
+
+                def forward(self):
+                    return attention(q, k, v, self.bias).sum()
+
+            called = Called()
+            gradients = torch.func.grad(lambda p: torch.func.functional_call(called, p, ()))({"bias." + n: p for n, p in values.items()})
+            self.assertTrue(torch.equal(gradients["bias.r1"], bias.r1.grad))
+
+
+class Refusals(unittest.TestCase):
+    def test_derivatives(self):
+        with Computed():
+            bias = Bias()
+            q, k, v = inputs()
+            for x in (q, bias.r1):
+                (g,) = torch.autograd.grad(attention(q, k, v, bias).pow(2).sum(), x, create_graph=True)
+                refused(self, NotImplementedError, ["no second derivative"], torch.autograd.grad, g.sum(), x, retain_graph=True)
+                refused(self, NotImplementedError, ["no second derivative", "create_graph"], g.pow(2).sum().backward)
+            nested = torch.func.grad(lambda q: torch.func.grad(lambda q: attention(q, k, v, bias).sum())(q).sum())
+            refused(self, NotImplementedError, ["no second derivative"], nested, q)
+            refused(self, NotImplementedError, ["vmap", "flatten"], torch.vmap(lambda q: attention(q, k, v, bias)), q[None])
+            with forward.dual_level():
+                dual = forward.make_dual(q.detach(), torch.ones_like(q))
+                refused(self, NotImplementedError, ["forward-mode"], attention, dual, k.detach(), v.detach(), bias)
+
+    def test_types(self):
+        for dtype in (torch.float16, torch.float64):
+            refused(self, TypeError, [f"query has type {dtype}", "torch.float32 or torch.bfloat16", "query.to(torch.bfloat16)"],
+                    attention, *inputs(dtype=dtype), Bias())
+        p = package("single", lambda t: t["modules"].pop("bfloat16"))
+        refused(self, TypeError, ["kernels are for torch.float32", "query.float()"], p.attention, *inputs(dtype=torch.bfloat16), p.Bias())
+
+    def test_sizes(self):
+        q, k, v = inputs(B=1, T=1, S=1)
+        refused(self, ValueError, ["query", "2147483648 elements", "2**31"], attention, q.expand(1 << 25, 4, 1, 16), k.expand(1 << 25, 2, 1, 16), v.expand(1 << 25, 2, 1, 16), Bias())
+        refused(self, ValueError, ["table of the bias", "[4, 65536, 65536]"], attention, q.expand(1, 4, 1 << 16, 16), k.expand(1, 2, 1 << 16, 16), v.expand(1, 2, 1 << 16, 16), Bias())
+
+    def test_driver(self):
+        """Each failure names its call and says what to do."""
+        q, k, v = inputs()
+        for i, (call, status, words) in enumerate((
+            ("cuInit", 100, ["cuInit", "(100)", "no GPU is visible"]),
+            ("cuInit", 3, ["(3)", "'spawn'"]),
+            ("cuDevicePrimaryCtxRetain", 2, ["cuDevicePrimaryCtxRetain", "memory is full"]),
+            ("cuModuleLoadDataEx", 222, ["float32.ptx", "line 3: a log", "driver is older", "CUDA_ERROR_RECORDED", "a recorded error"]),
+            ("cuModuleLoadDataEx", 900, ["before the capture"]),
+            ("cuModuleGetFunction", 500, ["cuModuleGetFunction of table_1"]),
+            ("cuFuncSetAttribute", 1, ["cuFuncSetAttribute of scores_1"]),
+            ("cuLaunchKernel", 700, ["launch of table_1", "CUDA_LAUNCH_BLOCKING"]),
+        )):
+            p = package(f"fails{i}")
+            os.environ.update(RECORD_FAIL=call, RECORD_STATUS=str(status))
+            try:
+                refused(self, RuntimeError, words, p.attention, q, k, v, p.Bias())
+            finally:
+                del os.environ["RECORD_FAIL"], os.environ["RECORD_STATUS"]
+            p.attention(q, k, v, p.Bias())  # nothing is left half done
+
+    def test_environment(self):
+        q, k, v = inputs()
+        p = package("old")
+        os.environ["RECORD_ARCH"] = "75"
+        try:
+            refused(self, RuntimeError, ["compute capability 7.5", "need 8.0", "newer GPU"], p.attention, q, k, v, p.Bias())
+        finally:
+            del os.environ["RECORD_ARCH"]
+        p = package("absent")
+        was = os.environ["MLC_LIBCUDA"]
+        os.environ["MLC_LIBCUDA"] = "/nonexistent/libcuda.so"
+        try:
+            refused(self, RuntimeError, ["/nonexistent/libcuda.so", "MLC_LIBCUDA"], p.attention, q, k, v, p.Bias())
+        finally:
+            os.environ["MLC_LIBCUDA"] = was
+
+    def test_capture(self):
+        p = package("captured")
+        q, k, v = inputs()
+        p._driver._capturing = lambda: True
+        refused(self, RuntimeError, ["CUDA graph", "call attention once on cpu", "float32"], p.attention, q, k, v, p.Bias())
+        p._driver._capturing = lambda: False
+        p.attention(q, k, v, p.Bias())
+        p._driver._capturing = lambda: True
+        with Recorded() as recorded:
+            p.attention(q, k, v, p.Bias()).sum().backward()
+        self.assertEqual({line[0] for line in recorded.lines}, {"launch"})
+
+    def test_fork(self):
+        p = package("forked")
+        q, k, v = inputs()
+
+        def child(call):
+            read, write = os.pipe()
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    call()
+                    said = "done"
+                except BaseException as error:
+                    said = str(error)
+                os.write(write, said.encode())
+                os._exit(0)
+            os.close(write)
+            with os.fdopen(read) as file:
+                said = file.read()
+            os.waitpid(pid, 0)
+            return said
+
+        def call():
+            with torch.no_grad():
+                p.attention(q, k, v, p.Bias())
+
+        self.assertEqual(child(call), "done")
+        call()
+        self.assertIn("'spawn'", child(call))
+
+
+if __name__ == "__main__":
+    unittest.main()
