@@ -23,11 +23,11 @@ const budget = `
 	. 20
 	bench 1350
 	board 400 # event files, which trainers wrote
-	cli 1700 # a verb a file
+	cli 1750 # a verb a file; explain for attention alone
 	cli/build 1500
-	cli/look 3000
+	cli/look 3100 # the summary of attention alone
 	cli/paths 200
-	cli/project 600
+	cli/project 650 # specs of attention alone
 	cli/results 1650
 	cli/runtest 100
 	cli/shell 350
@@ -50,7 +50,7 @@ const budget = `
 	compiler/plan 750
 	compiler/tasks 500 # sizes of problems and what is wrong with a task, which trainers had
 	diff 700
-	docs 700 # the page of command lines
+	docs 750 # the page of command lines; the section on attention alone
 	dsl 2850
 	export 3000 # protocol buffers, which trainers had
 	insight 550

@@ -36,6 +36,7 @@ Examples:
   mlc explain specs/successor.arith --stage launches --card "h100 sxm"
   mlc explain specs/abacus/table3.arith                   every training of a sweep, one a line
   mlc explain specs/bias/addition_abc.arith --only extrapolate --stage plan
+  mlc explain specs/attention/kerple.arith                attention alone
   mlc explain E0202`
 }
 
@@ -69,6 +70,9 @@ func (c *explainCmd) Run(sh *shell.Shell) error {
 	if err != nil {
 		return err
 	}
+	if shown, err := c.alone(sh, where.Root); shown || err != nil {
+		return err
+	}
 	all, err := project.Trainings(sh, c.What, where.Root, c.Set, c.Point)
 	switch {
 	case err != nil:
@@ -79,6 +83,23 @@ func (c *explainCmd) Run(sh *shell.Shell) error {
 		return look.CompareAll(sh, all)
 	}
 	return shell.Usagef("%s has %d trainings, and this shows one: choose it, for example with --point %s", all[0].Shown(all[0].Name), len(all), all[0].Point.Slug)
+}
+
+// alone explains a spec of attention alone. shown is false for any other spec.
+func (c *explainCmd) alone(sh *shell.Shell, root string) (shown bool, err error) {
+	s, err := project.FindSource(c.What, root)
+	if err != nil {
+		return false, err
+	}
+	a, err := project.Alone(sh, s, c.Set)
+	if a == nil || err != nil {
+		return false, err
+	}
+	if c.Stage != "" && c.Stage != "resolved" || c.Line != "" || c.Out != "" || c.Func != "" || c.Only != "" || len(c.Point) > 0 {
+		return true, shell.Usagef("%s is a spec of attention alone, which has no stage but resolved: use %s for its kernels",
+			s.Shown(s.Name), shell.Hint("attention", s.Shown(s.Name), "-o", "DIR"))
+	}
+	return true, look.ExplainAttention(sh, s, a, c.Stage)
 }
 
 // training explains one training.

@@ -12,6 +12,10 @@ import (
 // findings of package check, and weights that do not fit from one stage to the next. An
 // error is a bug in the compiler.
 func Vet(opts check.Options) (diag.List, error) {
+	if check.IsAttention(opts) {
+		_, found := check.ResolveAttention(opts)
+		return found, nil
+	}
 	all, found := check.ResolveAll(opts)
 	seen := map[diag.Range]bool{}
 	for _, t := range all {

@@ -192,8 +192,9 @@ func (v *view) expression(p place, t dsl.Type) []proposal {
 			out = append(out, proposal{kind: variableProposal, label: name, detail: s.Text})
 		}
 	}
+	alone := v.doc.Alone || p.block == "attention" // even if the block does not parse
 	for _, w := range check.Words() {
-		if w.Kind != "function" && (w.Kind == "table variable") != (t == dsl.Table) {
+		if w.Kind != "function" && (w.Kind == "table variable") != (t == dsl.Table) || w.OfModel && alone {
 			continue
 		}
 		kind, insert := variableProposal, w.Name

@@ -34,7 +34,7 @@ func TestComplete(t *testing.T) {
 		text string
 		want string
 	}{
-		"the file":               {prefix + "‸", "task model train eval include bias mask sweep stage -width -layers"},
+		"the file":               {prefix + "‸", "task model attention train eval include bias mask sweep stage -width -layers"},
 		"half a block":           {prefix + "mod‸", "model"},
 		"a block":                {prefix + "model {\n  ‸\n}", "width heads encoder decoder embed -batch -model"},
 		"seeds and lanes":        {prefix + "train {\n  ‸\n}", "seed init_seed lanes -heads"},
@@ -79,6 +79,11 @@ func TestComplete(t *testing.T) {
 		"arguments by path":      {prefix + "train.optimizer.‸", "lr eps decay -batch"},
 		"of a parameter by path": {prefix + "bias.kerple.r1.‸", "init min -value"},
 		"an argument by path":    {prefix + "model.embed.position.inner = ‸", "sinusoidal learned"},
+		"attention alone":        {"arith 1\n\nattention {\n  ‸\n}", "heads key_heads width scale mask bias -rotary"},
+		"its mask":               {"arith 1\n\nattention { mask = ‸ }", "h i j H I J causal window -pi -dj -kerple"},
+		"its bias":               {"arith 1\n\nattention {\n  bias = mine + ‸i\n}\nbias mine { value = 1 }", "mine kerple i where learned -pi -n"},
+		"a bias of its own":      {"arith 1\n\nattention {}\nbias mine { value = abs(i - ‸j) }", "h i j -pi -dj"},
+		"its keys":               {"arith 1\n\nattention { key_heads = ‸ }", "auto"},
 		"a comment":              {prefix + "// mo‸", "-model"},
 		"a text":                 {prefix + "include \"‸\"", "-model"},
 	} {
@@ -125,6 +130,9 @@ func TestHover(t *testing.T) {
 		"a bias":             {prefix + "bias mine { value = 7 }\nmodel.decoder.self.bias = mi‸ne", []string{"bias mine", "value = 7"}},
 		"of the prelude":     {prefix + "model.decoder.self.bias = ali‸bi()", []string{"bias alibi", "```arith"}},
 		"its argument":       {prefix + "model.decoder.self.bias = fire(hid‸den = 8)", []string{"**fire(hidden)**", "default: "}},
+		"attention alone":    {"arith 1\n\natten‸tion {}", []string{"**attention**", "mlc attention"}},
+		"its heads":          {"arith 1\n\nattention { key_he‸ads = 4 }", []string{"**attention.key_heads**", "default: auto", "here: `4`"}},
+		"its bias":           {"arith 1\n\nattention { bias = fi‸re }", []string{"bias fire", "```arith"}},
 		"nothing":            {prefix + "‸", nil},
 		"an operator":        {prefix + "model.width ‸= 8", nil},
 		"a comment":          {prefix + "// mod‸el", nil},
@@ -189,6 +197,10 @@ func TestBroken(t *testing.T) {
 	}
 	if mended := newView("spec.arith", "arith 1\n", nil, broken); mended.definition("mine") != nil {
 		t.Error("what is gone is still there")
+	}
+	alone, _ := at(t, "arith 1\n\nattention {}\n‸")
+	if broken := newView("spec.arith", "arith 1\n\nattention {\n  mask = (i", nil, alone); !alone.doc.Alone || !broken.doc.Alone {
+		t.Errorf("attention is alone: %v, and while a bracket is open: %v", alone.doc.Alone, broken.doc.Alone)
 	}
 }
 

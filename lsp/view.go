@@ -19,7 +19,8 @@ type view struct {
 }
 
 // newView checks a text; read reads included files. A text with an open bracket or string
-// does not parse. Then the view keeps the settings and definitions of the last view.
+// does not parse. Then the view keeps the kind, the settings and the definitions of the last
+// view.
 func newView(file, text string, read func(string) ([]byte, error), last *view) *view {
 	file = path.Clean(file)
 	doc := check.Inspect(check.Options{Path: file, Read: func(name string) ([]byte, error) {
@@ -32,7 +33,7 @@ func newView(file, text string, read func(string) ([]byte, error), last *view) *
 		return d.Range.Start.File == file && (d.Code == "E0102" || d.Code == "E0106")
 	}
 	if last != nil && slices.ContainsFunc(doc.List, nothing) {
-		doc.Settings, doc.Definitions, doc.Includes = last.doc.Settings, last.doc.Definitions, last.doc.Includes
+		doc.Alone, doc.Settings, doc.Definitions, doc.Includes = last.doc.Alone, last.doc.Settings, last.doc.Definitions, last.doc.Includes
 	}
 	return &view{newSource(text), file, doc}
 }

@@ -47,12 +47,16 @@ func NameOf(file string) string {
 type spread struct {
 	points []check.Point
 	single bool // it has no sweep
+	alone  bool // it is of attention alone
 	found  diag.List
 }
 
-// ask reads a spec twice. The file may change in between, but the result always has errors
-// or points or is single.
+// ask reads a spec several times. The file may change in between, but the result always has errors
+// or points, or is single or alone.
 func ask(opts check.Options) (of spread) {
+	if of.alone = check.IsAttention(opts); of.alone {
+		return of
+	}
 	of.points, of.found = check.Points(opts)
 	if of.single = len(of.points) == 0 && !of.found.HasErrors(); of.single {
 		return of
@@ -78,6 +82,10 @@ func trainingsOf(sh *shell.Shell, s Source, set, only []string) ([]Training, err
 	of, err := shell.Await(sh, func() (spread, error) { return ask(s.Asks(set)), nil })
 	if err != nil {
 		return nil, err
+	}
+	if of.alone {
+		file := s.Shown(s.Name)
+		return nil, shell.Usagef("%s is a spec of attention alone, which has nothing to train: use %s", file, shell.Hint("attention", file, "-o", "DIR"))
 	}
 	if of.single {
 		if len(only) > 0 {

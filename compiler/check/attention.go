@@ -19,15 +19,17 @@ type Attention struct {
 	KeyHeads int    // of keys and values, a divisor of Heads; never 0
 	Width    int    // units of a head
 	Site     *Site  // Mask and Bias over h, i, j, H, I and J
+	Mask     string // as in Resolved
+	Bias     string // as in Resolved; none
 	Pos      diag.Pos
 }
 
-// IsAttention reports whether a spec is of attention alone. It reads the spec and what it
-// includes, and checks nothing.
+// IsAttention reports whether a spec is of attention alone: it has that block, and none
+// of a model. IsAttention reads the spec and what it includes, and checks nothing.
 func IsAttention(opts Options) bool {
 	c := newChecker(opts)
 	c.merge()
-	return c.alone()
+	return c.alone() && len(c.ofModel()) == 0
 }
 
 // ResolveAttention reads a spec of attention alone and everything that it includes, and
@@ -78,6 +80,7 @@ func (c *checker) attention() *Attention {
 	if a.KeyHeads == 0 {
 		a.KeyHeads = a.Heads
 	}
+	a.Mask, a.Bias = c.get("attention.mask").text, c.get("attention.bias").text
 	c.vetAttention(a)
 	if c.list.HasErrors() {
 		return nil
@@ -99,22 +102,29 @@ func (c *checker) refuseAlone() {
 // checkAlone reports whether a spec of attention alone has no other blocks, and adds a
 // finding if it has.
 func (c *checker) checkAlone() bool {
-	var others []string
-	at := make(map[string]diag.Pos)
-	for _, path := range slices.Sorted(maps.Keys(c.places)) {
-		if block, _, _ := strings.Cut(path, "."); !ofAttention(block) && !at[block].IsValid() {
-			others, at[block] = append(others, block), c.place(path)
-		}
-	}
+	others := c.ofModel()
 	if len(others) == 0 {
 		return true
 	}
-	d := c.report("E0360", c.where("attention"), "attention stands alone in its spec, but this spec also has %s", listed(others)).
+	names := slices.Sorted(maps.Keys(others))
+	d := c.report("E0360", c.where("attention"), "attention stands alone in its spec, but this spec also has %s", listed(names)).
 		WithHelp("leave out attention, or all of these; two specs share a bias by including its file")
-	for _, block := range others {
-		d.WithNote(at[block], "%s is written", block)
+	for _, name := range names {
+		d.WithNote(others[name], "%s is written", name)
 	}
 	return false
+}
+
+// ofModel returns the blocks at the top that do not belong to attention alone, each with
+// a place.
+func (c *checker) ofModel() map[string]diag.Pos {
+	out := make(map[string]diag.Pos)
+	for _, path := range slices.Sorted(maps.Keys(c.places)) {
+		if block, _, _ := strings.Cut(path, "."); !ofAttention(block) && !out[block].IsValid() {
+			out[block] = c.place(path)
+		}
+	}
+	return out
 }
 
 // withoutPositions returns the language of attention alone. Its prelude counts tokens

@@ -100,10 +100,10 @@ type Param struct{ Name, Default string }
 
 // A Document is the information on a spec that tools show.
 type Document struct {
-	Spec        *Spec      // nil after errors, and for attention alone
-	Attention   *Attention // a spec of attention alone; nil after errors
-	List        diag.List  // as from Resolve
-	Limits      diag.List  // as from Lowerable; empty after errors
+	Spec        *Spec     // nil after errors, and for attention alone
+	Alone       bool      // the spec is of attention alone
+	List        diag.List // as from Resolve
+	Limits      diag.List // as from Lowerable; empty after errors
 	Blocks      []Block
 	Settings    []Setting
 	Definitions []Definition // of the spec in order, then of the prelude
@@ -115,10 +115,10 @@ type Document struct {
 func Inspect(opts Options) *Document {
 	c := newChecker(opts)
 	var spec *Spec
-	var alone *Attention
-	if IsAttention(opts) {
+	alone := IsAttention(opts)
+	if alone {
 		c.merge()
-		alone = c.attention()
+		c.attention()
 	} else {
 		spec = c.resolveFirst()
 	}
@@ -127,7 +127,7 @@ func Inspect(opts Options) *Document {
 		v.collect()
 		c.defined, c.definitions = v.defined, v.definitions
 	}
-	doc := &Document{Spec: spec, Attention: alone, List: c.complete(c.list), Blocks: c.written.blocks, Settings: c.written.settings, Includes: c.written.includes}
+	doc := &Document{Spec: spec, Alone: alone, List: c.complete(c.list), Blocks: c.written.blocks, Settings: c.written.settings, Includes: c.written.includes}
 	if spec != nil {
 		doc.Limits = Lowerable(spec)
 	}

@@ -1,6 +1,10 @@
 package check
 
-import "github.com/arithlang/mlc/dsl"
+import (
+	"slices"
+
+	"github.com/arithlang/mlc/dsl"
+)
 
 // A Word is a name in expressions, for tools and documentation.
 type Word struct {
@@ -8,6 +12,8 @@ type Word struct {
 	Name string
 	Args string // of a function, as documentation shows them
 	Doc  string // a phrase
+
+	OfModel bool // a variable that attention alone does not have
 }
 
 // variables describes the indices.
@@ -34,18 +40,18 @@ var variables = map[string]string{
 func Words() []Word {
 	var out []Word
 	for _, name := range indices {
-		out = append(out, Word{"variable", name, "", variables[name]})
+		out = append(out, Word{"variable", name, "", variables[name], !slices.Contains(aloneIndices, name)})
 	}
 	for _, name := range tableIndices {
-		out = append(out, Word{"table variable", name, "", variables[name]})
+		out = append(out, Word{"table variable", name, "", variables[name], true})
 	}
 	for _, f := range functions {
-		out = append(out, Word{"function", f.name, f.args, f.doc})
+		out = append(out, Word{Kind: "function", Name: f.name, Args: f.args, Doc: f.doc})
 	}
 	return append(out,
-		Word{"function", "sum", "m = lo..hi, x", "the sum of x for each whole number m of a constant range"},
-		Word{"function", "table", `"x.safetensors"`, "a bias that was saved before, by head, query and key"},
-		Word{"function", "learned", "shape, init = 0, min = none, shared = false", Learned().Doc + ": the whole value of an attribute of a bias or table"},
+		Word{Kind: "function", Name: "sum", Args: "m = lo..hi, x", Doc: "the sum of x for each whole number m of a constant range"},
+		Word{Kind: "function", Name: "table", Args: `"x.safetensors"`, Doc: "a bias that was saved before, by head, query and key"},
+		Word{Kind: "function", Name: "learned", Args: "shape, init = 0, min = none, shared = false", Doc: Learned().Doc + ": the whole value of an attribute of a bias or table"},
 	)
 }
 

@@ -57,26 +57,36 @@ func TestPages(t *testing.T) {
 // TestExamples resolves the specs in the text.
 func TestExamples(t *testing.T) {
 	for _, prose := range []string{definitions, trainings} {
-		var spec strings.Builder
-		spec.WriteString("arith 1\n\ntask successor {}\n")
-		for line := range strings.Lines(prose) {
-			if code, ok := strings.CutPrefix(line, "    "); ok || line == "\n" {
-				spec.WriteString(code)
-			}
-		}
+		spec := "arith 1\n\ntask successor {}\n" + exampleIn(prose)
 		_, list := check.Resolve(check.Options{Path: "x", Read: func(name string) ([]byte, error) {
 			if name != "x" { // a row of a sweep
 				return fmt.Appendf(nil, "arith 1\n\ntask successor {}\n\ntrain.batch = %d\n", len(name)), nil
 			}
-			return []byte(spec.String()), nil
+			return []byte(spec), nil
 		}})
 		for _, d := range list {
 			if d.Severity == diag.Warning {
 				continue // a definition that nothing uses
 			}
-			t.Errorf("%v: %s in:\n%s", d.Range.Start, d.Message, spec.String())
+			t.Errorf("%v: %s in:\n%s", d.Range.Start, d.Message, spec)
 		}
 	}
+	alone := "arith 1\n" + exampleIn(attentionAlone)
+	_, list := check.ResolveAttention(check.Options{Path: "x", Read: func(string) ([]byte, error) { return []byte(alone), nil }})
+	for _, d := range list {
+		t.Errorf("%v: %s in:\n%s", d.Range.Start, d.Message, alone)
+	}
+}
+
+// exampleIn returns the indented lines of a text.
+func exampleIn(prose string) string {
+	var spec strings.Builder
+	for line := range strings.Lines(prose) {
+		if code, ok := strings.CutPrefix(line, "    "); ok || line == "\n" {
+			spec.WriteString(code)
+		}
+	}
+	return spec.String()
 }
 
 // TestGrammar compares the words that the committed colors know with the tables.

@@ -41,6 +41,7 @@ func specPage() string {
 	blockSections(&b, schema)
 	b.WriteString(trainings)
 	expressions(&b)
+	b.WriteString(attentionAlone)
 	return b.String()
 }
 
@@ -198,6 +199,30 @@ a row have the same attention. Shared parameters are there once, in the optimize
 gradients are added in a fixed order. ` + "`layers = 6`" + ` with ` + "`share = all`" + ` is, bit for bit, ` + "`layers = 1`" + ` with ` + "`times = 6`" + `;
 ` + "`times`" + ` cannot express groups and parts. ` + "`layers = 4  times = 2`" + ` goes through layers 0 1 2 3 0 1 2 3, and
 ` + "`layers = 8  share = all(group = 2)`" + ` through 0 0 1 1 2 2 3 3.
+`
+
+const attentionAlone = `
+## Attention alone
+
+A spec with a block ` + "`attention`" + ` is for programs that have a model of their own. It has no other blocks than masks,
+biases and ` + "`vet`" + `:
+
+    attention {
+      heads = 8
+      width = 64
+      mask  = causal()
+      bias  = slopes + t5(max = 256)
+    }
+
+    bias slopes {
+      w     = learned([H], min = 0)
+      value = -w[h] * abs(i - j)
+    }
+
+Masks and biases are written as in a model, over ` + "`h i j H I J`" + `: there are ` + "`I`" + ` queries and ` + "`J`" + ` keys, and both numbers are
+free. A mask that ends at the last key is ` + "`j <= i + J - I`" + `. The other variables are an error, because they need a model
+or a task. In the biases of the prelude, positions are token indices. ` + "`mlc vet`" + `, ` + "`mlc fmt`" + ` and ` + "`mlc explain`" + ` read such
+a spec. ` + "`specs/attention`" + ` has some.
 `
 
 const preludeText = `Every spec has these masks and biases without an include. A block with the name of one replaces it entirely. A path, in a
