@@ -2,7 +2,7 @@ package specs
 
 import "embed"
 
-// Files are the specs, by their paths from here.
+// Files are the specs of models, by their paths from here.
 //
 //go:embed *.arith base bias abacus small adders/*.arith
 var Files embed.FS

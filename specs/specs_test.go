@@ -22,11 +22,17 @@ var parts = []string{
 	"base/scaffold_binary.arith", "base/scaffold_unary.arith", "base/seq2seq.arith",
 }
 
-// files lists every spec below this folder, without the parts.
+// attentionAlone has the specs of attention alone, which have no model.
+const attentionAlone = "attention"
+
+// files lists every spec of a model below this folder, without the parts.
 func files(t *testing.T) []string {
 	t.Helper()
 	var found []string
 	err := fs.WalkDir(os.DirFS("."), ".", func(name string, _ fs.DirEntry, err error) error {
+		if name == attentionAlone {
+			return fs.SkipDir
+		}
 		if path.Ext(name) == ".arith" && !slices.Contains(parts, name) {
 			found = append(found, name)
 		}
@@ -93,6 +99,23 @@ func TestSpecs(t *testing.T) {
 				hashes[spec.Hash] = p.Name
 			}
 		})
+	}
+}
+
+// TestAttentionAlone resolves every spec of attention alone. The resolved text must mean the same.
+func TestAttentionAlone(t *testing.T) {
+	found, err := fs.Glob(os.DirFS("."), attentionAlone+"/*.arith")
+	if err != nil || len(found) < 4 {
+		t.Fatalf("only %d specs: %v", len(found), err)
+	}
+	for _, file := range found {
+		a, list := check.ResolveAttention(check.Options{Path: file, Read: os.ReadFile})
+		silent(t, file, list)
+		again, list := check.ResolveAttention(check.Options{Path: file, Read: func(string) ([]byte, error) { return []byte(a.Resolved), nil }})
+		silent(t, file+" resolved", list)
+		if again.Resolved != a.Resolved || again.Hash != a.Hash {
+			t.Errorf("%s resolved twice is\n%s\nand resolved once\n%s", file, again.Resolved, a.Resolved)
+		}
 	}
 }
 
