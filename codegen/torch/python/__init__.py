@@ -10,7 +10,7 @@ The kernels refuse second derivatives, forward-mode derivatives and vmap; PyTorc
 support them.
 """
 
-from typing import List, Optional, Tuple
+from typing import Optional, Tuple
 
 import torch
 from torch import Tensor, nn
@@ -62,14 +62,9 @@ class Bias(nn.Module):
                 value.copy_(torch.tensor(init["values"], dtype=torch.float32).reshape(p["shape"]))
 
     def forward(self) -> Tuple[Tensor, ...]:
-        """Returns the values that attention uses: at least float32, and within their bounds."""
-        values: List[Tensor] = []
-        for p in _op.parameters:
-            value = getattr(self, p["attribute"])
-            if value.dtype != torch.float64:
-                value = value.to(torch.float32)
-            values.append(_op.within(value, p["min"], p["max"]) if p["learned"] else value)
-        return tuple(values)
+        """Returns the parameters as attention takes them, float32 at least. Attention applies the bounds."""
+        values = (getattr(self, p["attribute"]) for p in _op.parameters)
+        return tuple(x if x.dtype == torch.float64 else x.to(torch.float32) for x in values)
 
     def extra_repr(self) -> str:
         parts = []
@@ -103,11 +98,11 @@ def attention(
     if not _op.parameters:
         if bias is not None:
             raise TypeError("attention: bias is given, and this attention has no parameters of a bias: leave it out")
-        return _op.attention(query, key, value, [], layout)
+        return _op.attention(query, key, value, (), layout)
     if getattr(bias, "_identity", None) != _op.identity:
         has = "is missing" if bias is None else f"is a {type(bias).__module__}.{type(bias).__qualname__}"
         raise TypeError(f"attention: bias {has}, and must be a {Bias.__module__}.Bias of this package, made once by Bias()")
-    values = list(bias())
+    values = bias()
     for p, x in zip(_op.parameters, values):
         if isinstance(query, Tensor) and x.device != query.device:
             raise ValueError(

@@ -9,7 +9,8 @@ Environment:
     MLC_LIBCUDA         the path of the driver library, instead of libcuda.so.1
     MLC_LIBCUDA_MEMORY  for tests: "cpu" makes tensors of the CPU the memory of that library. A
                         library that exports simRegister(void *, size_t) hears of each tensor
-                        before the launches of a program, and simForget(void *) after them.
+                        before the launches of a program, and simForget(void *) after them. Errors
+                        contain the text of const char *simMessage().
 """
 
 import ctypes
@@ -67,17 +68,23 @@ class _Driver:
         self.current = self.library.cuCtxGetCurrent
         self.register = getattr(self.library, "simRegister", None)
         self.forget = getattr(self.library, "simForget", None)
+        self.message = getattr(self.library, "simMessage", None)
+        if self.message is not None:
+            self.message.restype = ctypes.c_char_p
         self.check(self.library.cuInit(0), "cuInit")
 
     def check(self, status: int, doing: str) -> None:
         """Raises an error unless the status is 0."""
         if status == 0:
             return
+        said = self.message().decode(errors="replace") if self.message is not None else ""
         texts = []
         for function in (self.library.cuGetErrorName, self.library.cuGetErrorString):
             text = ctypes.c_char_p()
             function(status, ctypes.byref(text))
             texts.append((text.value or b"unknown").decode())
+        if said:
+            texts[1] += f" ({said})"
         remedy = _REMEDIES.get(status)
         raise RuntimeError(
             f"attention: {doing}: {texts[0]} ({status}): {texts[1]}" + (f": {remedy}" if remedy else "")
@@ -138,8 +145,8 @@ class _Launch:
 
     def __init__(self, row: Dict[str, Any], function: ctypes.c_void_p) -> None:
         self.entry, self.threads, self.static, self.function = row["entry"], row["threads"], row["static"], function
-        self.blocks = _formula(row["blocks"])
-        self.scratch = _formula(row["scratch"]) if row["scratch"] else None
+        self.blocks = formula(row["blocks"])
+        self.scratch = formula(row["scratch"]) if row["scratch"] else None
         self.arguments, self.scalars = row["arguments"], row["scalars"]
         words = len(self.scalars) + self.scalars.count("example")
         layout = f"={2 * len(self.arguments)}Q{words}I"
@@ -154,7 +161,7 @@ class _Program:
     def __init__(self, device: _Device, row: Dict[str, Any], function: Callable[[str], ctypes.c_void_p]) -> None:
         self.device = device
         self.temporaries = [
-            (t["name"], getattr(torch, t["type"]), _formula(t["elements"])) for t in row["temporaries"]
+            (t["name"], getattr(torch, t["type"]), formula(t["elements"])) for t in row["temporaries"]
         ]
         self.launches = [_Launch(launch, function(launch["entry"])) for launch in row["launches"]]
         self.plans: Dict[Tuple[int, int, int, int], _Plan] = {}
@@ -208,7 +215,7 @@ class _Module:
                     driver.check(status, f"cuFuncSetAttribute of {launch.entry}")
 
 
-def _formula(text: str) -> Callable[[int, int, int, int], int]:
+def formula(text: str) -> Callable[[int, int, int, int], int]:
     """Compiles a formula of the table over B, T, S and C."""
     return eval("lambda B, T, S, C: " + text, {"__builtins__": {}, "min": min, "max": max})
 
@@ -305,16 +312,16 @@ class Session:
 
     def _enter(self) -> None:
         """Makes the device's context current. A thread of autograd may have none, or another's."""
-        parameters = _parameters
-        self.driver.check(self.driver.current(parameters.context_at), "cuCtxGetCurrent")
-        self.pushed = parameters.context.value != self.device.context.value
-        if self.pushed:
-            self.driver.check(self.driver.library.cuCtxPushCurrent_v2(self.device.context), "cuCtxPushCurrent")
+        before = _parameters.context
+        self.driver.check(self.driver.current(_parameters.context_at), "cuCtxGetCurrent")
+        self.before: Any = None  # the context to return to
+        if before.value != self.device.context.value:
+            self.driver.check(self.driver.library.cuCtxSetCurrent(self.device.context), "cuCtxSetCurrent")
+            self.before = ctypes.c_void_p(before.value)
 
     def _leave(self) -> None:
-        if self.pushed:
-            was = ctypes.c_void_p()
-            self.driver.check(self.driver.library.cuCtxPopCurrent_v2(ctypes.byref(was)), "cuCtxPopCurrent")
+        if self.before is not None:
+            self.driver.check(self.driver.library.cuCtxSetCurrent(self.before), "cuCtxSetCurrent")
 
     def __enter__(self) -> "Session":
         return self
@@ -348,18 +355,27 @@ class Session:
             kept.append(torch.empty(plan.scratch, dtype=torch.uint8, device=self.torch_device))
             scratch_at = kept[-1].data_ptr()
         driver = self.driver
-        seen = []
-        if driver.register is not None:
-            seen = list({t.data_ptr(): t for t in [b[0] for b in buffers.values()] + kept}.values())
-            for tensor in seen:
-                driver.register(ctypes.c_void_p(tensor.data_ptr()), ctypes.c_size_t(tensor.numel() * tensor.element_size()))
-        parameters = _parameters
+        if driver.register is None:
+            self._launch(plan, replicas, at, scratch_at)
+            return
+        known = {tensor.data_ptr(): tensor for tensor in [b[0] for b in buffers.values()] + kept}
+        for address, tensor in known.items():
+            bytes_ = tensor.numel() * tensor.element_size()
+            driver.check(driver.register(ctypes.c_void_p(address), ctypes.c_size_t(bytes_)), "simRegister")
+        try:
+            self._launch(plan, replicas, at, scratch_at)
+        finally:
+            for address in known:
+                driver.forget(ctypes.c_void_p(address))
+
+    def _launch(self, plan: _Plan, replicas: int, at: Dict[str, Tuple[int, int]], scratch_at: int) -> None:
+        driver, parameters = self.driver, _parameters
         for launch, blocks, shared, scratch, scalars in plan.launches:
             values: List[int] = []
             for name in launch.arguments:
                 values += at[name]
             values += scalars
-            if scratch or launch.scratch is not None:
+            if launch.scratch is not None:
                 values += (0 if shared else scratch_at, scratch)
             launch.block.pack_into(parameters.bytes, 0, *values)
             parameters.size.value = launch.block.size
@@ -368,6 +384,3 @@ class Session:
             )
             if status:
                 driver.check(status, f"launch of {launch.entry}, {blocks} by {replicas} blocks")
-        if driver.forget is not None:
-            for tensor in seen:
-                driver.forget(ctypes.c_void_p(tensor.data_ptr()))

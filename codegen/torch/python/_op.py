@@ -10,7 +10,7 @@ second derivative is refused by the gradient of NAMESPACE::backward, so no term 
 import hashlib
 import inspect
 import json
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import torch
 from torch import Tensor
@@ -20,10 +20,16 @@ from . import _driver, _reference
 table: Dict[str, Any] = _driver.load_table()
 parameters: List[Dict[str, Any]] = table["parameters"]
 H, HK, D = table["heads"], table["key_heads"], table["width"]
-_TABLE = table["table"]  # whether a program fills a table [H, T, S]
+_TABLE = table["table"]  # whether a program fills a table of the bias
+_cells = _driver.formula(table["cells"])  # elements of a head in the table
 _LEARNED = [i for i, p in enumerate(parameters) if p["learned"]]
 _NAMES = [p["name"] for p in parameters]
+_BOUNDS = [(p["min"], p["max"]) if p["learned"] else (None, None) for p in parameters]
 _MOST = 1 << 31  # elements of a tensor
+
+
+def _table_shape(T: int, S: int) -> Tuple[int, int]:
+    return H, _cells(1, T, S, T)
 
 
 def _takes(module: str, program: str, buffer: str) -> bool:
@@ -64,6 +70,20 @@ _library.define(
 )
 
 
+def _bounded(values: Sequence[Tensor]) -> List[Tensor]:
+    """Returns the parameters within their bounds."""
+    return [x if low is None and high is None else x.clamp(low, high) for x, (low, high) in zip(values, _BOUNDS)]
+
+
+def _projected(gradient: Tensor, x: Tensor, low: Optional[float], high: Optional[float]) -> Tensor:
+    """Returns the gradient of a parameter, or 0 where the step against it would leave the bounds."""
+    if low is not None:
+        gradient = gradient.masked_fill((x <= low) & (gradient > 0), 0)
+    if high is not None:
+        gradient = gradient.masked_fill((x >= high) & (gradient < 0), 0)
+    return gradient
+
+
 def _ready(x: Tensor) -> Tensor:
     """Returns the tensor as kernels read it: contiguous, at a multiple of 16 bytes."""
     x = x.contiguous()
@@ -83,16 +103,16 @@ def _whole(**tensors: Tensor) -> Dict[str, Tuple[Tensor, int, int]]:
 def _forward(query: Tensor, key: Tensor, value: Tensor, *values: Tensor) -> Tuple[Tensor, ...]:
     B, T, _, _ = query.shape
     S = key.shape[1]
-    y = torch.empty(query.shape, dtype=query.dtype, device=query.device)
-    largest = torch.empty((B, T, H), dtype=torch.float32, device=query.device)
+    y = query.new_empty(query.shape)
+    largest = query.new_empty((B, T, H), dtype=torch.float32)
     norm = torch.empty_like(largest)
     buffers = _whole(q=_ready(query), k=_ready(key), v=_ready(value), y=y, largest=largest, norm=norm)
-    given = _whole(**dict(zip(_NAMES, map(_ready, values))))
+    given = _whole(**dict(zip(_NAMES, map(_ready, _bounded(values)))))
     with _session(query) as session:
         if not _TABLE:
             session.run("forward", B, T, S, {**buffers, **given})
             return y, largest, norm
-        filled = torch.empty((H, T, S), dtype=torch.float32, device=query.device)
+        filled = largest.new_empty(_table_shape(T, S))
         buffers["table"] = given["table"] = (filled, 0, 0)
         session.run("table", 1, T, S, given)
         session.run("forward", B, T, S, buffers)
@@ -108,10 +128,10 @@ def _backward(
     examples = dict(q=_ready(query), k=_ready(key), v=_ready(value), dy=_ready(dy), largest=_ready(largest), norm=_ready(norm))
     if y is not None:
         examples["y"] = _ready(y)
-    results = [torch.empty(x.shape, dtype=x.dtype, device=x.device) for x in (query, key, value)]
+    results = [x.new_empty(x.shape) for x in (query, key, value)]
     examples.update(zip(("dq", "dk", "dv"), results))
-    given = _whole(**dict(zip(_NAMES, map(_ready, values))))
-    shared = {"table": (_ready(filled), 0, 0)} if _TABLE else given
+    given = _whole(**dict(zip(_NAMES, map(_ready, _bounded(values)))))
+    shared = {**given, "table": (_ready(filled), 0, 0)} if filled is not None else given
     with _session(query) as session:
         if not _LEARNED:
             session.run("backward", B, T, S, {**_whole(**examples), **shared})
@@ -119,7 +139,7 @@ def _backward(
         # Each group of examples has a table of gradients, however many run at once, so sums have one order.
         group = table["group"]
         groups, rest = divmod(B, group)
-        tables = torch.empty((groups + (rest > 0), H, T, S), dtype=torch.float32, device=query.device)
+        tables = largest.new_empty((groups + (rest > 0), *_table_shape(T, S)))
         steps = {name: (x, group * x[0].numel() * x.element_size()) for name, x in examples.items()}
         steps["dtable"] = (tables, tables[0].numel() * tables.element_size())
         if groups:
@@ -128,17 +148,17 @@ def _backward(
             session.run("backward", rest, T, S, {**shared, **{name: (x, groups * s, 0) for name, (x, s) in steps.items()}})
         dtable = tables
         if len(tables) > 1:
-            dtable = torch.empty((H, T, S), dtype=torch.float32, device=query.device)
+            dtable = tables.new_empty(_table_shape(T, S))
             session.run("sum_tables", len(tables), T, S, _whole(tables=tables, dtable=dtable))
-        gradients = {f"d.{_NAMES[i]}": torch.empty_like(values[i], memory_format=torch.contiguous_format) for i in _LEARNED}
+        gradients = {f"d.{_NAMES[i]}": values[i].new_empty(values[i].shape) for i in _LEARNED}
         session.run("table_grad", 1, T, S, {**given, **_whole(dtable=dtable, **gradients)})
-    return (*results, *gradients.values())
+    return (*results, *(_projected(g, values[i], *_BOUNDS[i]) for g, i in zip(gradients.values(), _LEARNED)))
 
 
 def _forward_fake(query: Tensor, key: Tensor, value: Tensor, *values: Tensor) -> Tuple[Tensor, ...]:
     B, T, _, _ = query.shape
     statistics = [query.new_empty((B, T, H), dtype=torch.float32) for _ in range(2)]
-    tables = [query.new_empty((H, T, key.shape[1]), dtype=torch.float32)] * _TABLE
+    tables = [query.new_empty(_table_shape(T, key.shape[1]), dtype=torch.float32)] * _TABLE
     return (query.new_empty(query.shape), *statistics, *tables)
 
 
@@ -234,32 +254,21 @@ _Attention.forward.__signature__ = inspect.signature(_Attention.forward)  # type
 
 
 class _Within(torch.autograd.Function):
-    """Values within bounds. A gradient passes unless the step against it would leave them."""
+    """Parameters within their bounds for PyTorch's operations, with the gradient that the kernels have."""
 
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(x: Tensor, low: Optional[float], high: Optional[float]) -> Tensor:
-        return x.clamp(low, high)
+    def forward(*values: Tensor) -> Tuple[Tensor, ...]:
+        return tuple(x.clone() if y is x else y for x, y in zip(values, _bounded(values)))
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: Tuple[Any, ...], output: Tensor) -> None:
-        x, ctx.low, ctx.high = inputs
-        ctx.save_for_backward(x)
+    def setup_context(ctx: Any, inputs: Tuple[Tensor, ...], output: Tuple[Tensor, ...]) -> None:
+        ctx.save_for_backward(*inputs)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Tuple[Tensor, None, None]:
-        (x,) = ctx.saved_tensors
-        if ctx.low is not None:
-            gradient = gradient.masked_fill((x <= ctx.low) & (gradient > 0), 0)
-        if ctx.high is not None:
-            gradient = gradient.masked_fill((x >= ctx.high) & (gradient < 0), 0)
-        return gradient, None, None
-
-
-def within(x: Tensor, low: Optional[float], high: Optional[float]) -> Tensor:
-    """Returns the values within bounds, of which either may be None."""
-    return x if low is None and high is None else _Within.apply(x, low, high)
+    def backward(ctx: Any, *gradients: Tensor) -> Tuple[Tensor, ...]:
+        return tuple(_projected(g, x, *bounds) for g, x, bounds in zip(gradients, ctx.saved_tensors, _BOUNDS))
 
 
 _LAYOUTS = {"bhtd": ("B, H, T, D", 1, 2), "bthd": ("B, T, H, D", 2, 1)}  # and the dimensions of heads and of time
@@ -311,13 +320,18 @@ def _check_kernels(query: Tensor, key: Tensor) -> None:
     S = key.shape[1]
     for name, count, shape in (
         ("query", B * T * H * D, query.shape), ("key", B * S * HK * D, key.shape),
-        *([("the table of the bias", H * T * S, (H, T, S))] if _TABLE else []),
+        *([("the table of the bias", H * _cells(B, T, S, T), _table_shape(T, S))] if _TABLE else []),
     ):
         if count >= _MOST:
             raise ValueError(
                 f"attention: {name} has shape {list(shape)}, {count} elements, and kernels count fewer than 2**31: "
                 "cut the batch or the lengths into parts"
             )
+
+
+def _autocasts(kind: str) -> bool:
+    """Reports whether autocast is on for a type of device."""
+    return torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)
 
 
 def _nothing(query: Tensor, *others: Tensor) -> Tensor:
@@ -329,13 +343,13 @@ def _nothing(query: Tensor, *others: Tensor) -> Tensor:
     return y
 
 
-def attention(query: Tensor, key: Tensor, value: Tensor, values: List[Tensor], layout: str) -> Tensor:
+def attention(query: Tensor, key: Tensor, value: Tensor, values: Sequence[Tensor], layout: str) -> Tensor:
     """Computes attention with checked parameters of the bias."""
     for name, x in (("query", query), ("key", key), ("value", value)):
         if not isinstance(x, Tensor):
             raise TypeError(f"attention: {name} is a {type(x).__name__}, and must be a tensor")
     kind = query.device.type
-    if kind in ("cpu", "cuda") and torch.is_autocast_enabled(kind) and query.dtype != torch.float64:
+    if _autocasts(kind) and query.dtype != torch.float64:
         dtype = torch.get_autocast_dtype(kind)
         query, key, value = (x.to(dtype) if x.dtype.is_floating_point else x for x in (query, key, value))
     _check({"query": query, "key": key, "value": value}, layout)
@@ -352,10 +366,16 @@ def attention(query: Tensor, key: Tensor, value: Tensor, values: List[Tensor], l
     return y.transpose(1, 2) if layout == "bhtd" else y
 
 
-def _in_pytorch(query: Tensor, key: Tensor, value: Tensor, values: List[Tensor]) -> Tensor:
+def _in_pytorch(query: Tensor, key: Tensor, value: Tensor, values: Sequence[Tensor]) -> Tensor:
     """Computes attention in operations of PyTorch, in float32 at least."""
     dtype = query.dtype
     wide = torch.float64 if dtype == torch.float64 else torch.float32
-    given = {name: x.to(wide) for name, x in zip(_NAMES, values)}
+    values = [x.to(wide) for x in values]
+    if any(bounds != (None, None) for bounds in _BOUNDS):
+        values = _Within.apply(*values)
+    given = dict(zip(_NAMES, values))
+    query, key, value = query.to(wide), key.to(wide), value.to(wide)
+    if not _autocasts(query.device.type):
+        return _reference.forward(query, key, value, given).to(dtype)
     with torch.autocast(query.device.type, enabled=False):
-        return _reference.forward(query.to(wide), key.to(wide), value.to(wide), given).to(dtype)
+        return _reference.forward(query, key, value, given).to(dtype)

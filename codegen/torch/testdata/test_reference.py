@@ -137,15 +137,21 @@ class Parameters(unittest.TestCase):
 
     def test_bounds(self):
         """Four values: within, at the bound, beyond it, at the upper bound; both signs of the gradient."""
-        within = kerple._op.within
+        values = torch.tensor([0.5, 0.0, -1.0, 8.0])
         for sign, want in ((1, [1, 0, 0, 1]), (-1, [-1, -1, -1, 0])):
-            x = torch.tensor([0.5, 0.0, -1.0, 8.0], requires_grad=True)
-            y = within(x, 0, 8)
+            r1 = torch.zeros(4)
+            x = values.clone().requires_grad_()
+            _, y = kerple._op._Within.apply(r1, x)
             self.assertEqual(y.tolist(), [0.5, 0, 0, 8])
             (sign * y.sum()).backward()
             self.assertEqual(x.grad.tolist(), want)
-        x = torch.tensor([-5.0])
-        self.assertIs(within(x, None, None), x)
+        bias, at_bound = Bias(), Bias()
+        with torch.no_grad():
+            bias.r1.fill_(-1)
+            at_bound.r1.zero_()
+            at_bound.r2.copy_(bias.r2)
+        x = inputs()
+        self.assertTrue(torch.equal(attention(*x, bias), attention(*x, at_bound)))
 
     def test_used_as_float32(self):
         bias = Bias().bfloat16()
