@@ -216,8 +216,8 @@ class _Module:
 
 
 def formula(text: str) -> Callable[[int, int, int, int], int]:
-    """Compiles a formula of the table over B, T, S and C."""
-    return eval("lambda B, T, S, C: " + text, {"__builtins__": {}, "min": min, "max": max})
+    """Compiles a formula of the table over B, T, S and C. P, the first position of a query, is 0."""
+    return eval("lambda B, T, S, C, P=0: " + text, {"__builtins__": {}, "min": min, "max": max})
 
 
 class _Parameters(threading.local):
