@@ -10,7 +10,7 @@ The kernels refuse second derivatives, forward-mode derivatives and vmap; PyTorc
 support them.
 """
 
-from typing import Optional, Tuple
+from typing import Literal, Optional, Tuple
 
 import torch
 from torch import Tensor, nn
@@ -79,7 +79,7 @@ class Bias(nn.Module):
 
 
 def attention(
-    query: Tensor, key: Tensor, value: Tensor, bias: Optional[Bias] = None, *, layout: str = "bhtd"
+    query: Tensor, key: Tensor, value: Tensor, bias: Optional[Bias] = None, *, layout: Literal["bhtd", "bthd"] = "bhtd"
 ) -> Tensor:
     """Computes softmax(query · key + bias) · value, scaled and masked as the spec says.
 

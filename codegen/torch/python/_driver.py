@@ -335,8 +335,11 @@ class Session:
         """Launches a program. A buffer is a tensor, the bytes to skip in it, and the bytes from one
         replica's buffer to the next."""
         loaded = self.module.programs[program]
-        for first in range(0, replicas, _MOST_REPLICAS):
-            count = min(replicas - first, _MOST_REPLICAS)
+        most = min(replicas, _MOST_REPLICAS)
+        if loaded.plan(B, T, S, most).scratch:
+            most = min(most, _SCRATCH_BLOCKS * self.device.multiprocessors)  # so scratch memory has a bound
+        for first in range(0, replicas, most):
+            count = min(replicas - first, most)
             self._run(loaded, loaded.plan(B, T, S, count), count, {
                 name: (tensor, skip + first * step, step) for name, (tensor, skip, step) in buffers.items()
             } if first else buffers)

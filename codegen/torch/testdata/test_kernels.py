@@ -8,10 +8,12 @@ import struct
 import threading
 import unittest
 import warnings
+from unittest import mock
 
 import torch
 import torch.autograd.forward_ad as forward
 import torch.utils.checkpoint
+from torch._dynamo.testing import CompileCounterWithBackend
 from common import inputs, package, refused
 
 import kerple
@@ -190,6 +192,40 @@ class Launches(unittest.TestCase):
         address, room = struct.unpack("<QQ", block[-16:])
         self.assertEqual((line[1], line[7], room), ("12", "0", 16 * 6400 + 16))
         self.assertNotEqual(address, 0)
+
+    def test_scratch_of_replicas(self):
+        """Scratch memory has a bound: few replicas run at once."""
+        p = package("replicas", lambda t: t.update(group=1))
+        q, k, v = inputs(B=30, T=2, S=1600)
+        with Recorded() as recorded:
+            p.attention(q, k, v, p.Bias()).sum().backward()
+        lines = [line for line in recorded.of("launch") if line[0] == "grad_1"]
+        self.assertEqual([(int(line[1]), int(line[2])) for line in lines], [(1, 12), (1, 12), (2, 6)])
+
+    def test_two_devices(self):
+        """Each device has its context and modules, whichever context is current."""
+        p = package("devices")
+        with Recorded() as recorded:
+            for index in (1, 0, 1, 0):
+                with p._driver.Session(p._op.table, "float32", torch.device("cuda", index)) as session:
+                    now = ctypes.c_void_p()
+                    p._driver._driver.library.cuCtxGetCurrent(ctypes.byref(now))
+                    self.assertEqual((now.value, session.device.arch), (0x1046 + index, 90))
+        self.assertEqual(recorded.of("retain"), [["71"], ["70"]])
+        self.assertEqual(len(recorded.of("load")), 2)
+
+    def test_streams(self):
+        """Launches go to PyTorch's current stream of the tensors' device."""
+        with mock.patch.object(_driver, "memory", "cuda"):
+            with mock.patch.object(torch._C, "_cuda_getCurrentRawStream", lambda index: 1000 + index, create=True):
+                self.assertEqual(_driver._stream(3), 1003)
+            with mock.patch.object(torch._C, "_cuda_getCurrentRawStream", None, create=True):
+                with mock.patch.object(torch.cuda, "current_stream", lambda index: mock.Mock(cuda_stream=2000 + index)):
+                    self.assertEqual(_driver._stream(3), 2003)
+        q, k, v = inputs(grad=False)
+        with mock.patch.object(_driver, "_stream", lambda index: 0x123456789A + index), Recorded() as recorded, torch.inference_mode():
+            attention(q, k, v, Bias())
+        self.assertEqual({line[8] for line in recorded.of("launch")}, {"0x123456789a"})
 
     def test_loaded_once(self):
         p = package("loaded")
@@ -374,9 +410,9 @@ class Gradients(unittest.TestCase):
         with Computed():
             for dynamic in (None, True):
                 torch._dynamo.reset()
-                bias = Bias()
-                compiled = torch.compile(lambda q, k, v: attention(q, k, v, bias) * 2, fullgraph=True, dynamic=dynamic, backend="aot_eager")
-                for B, T, S in ((10, 5, 7), (3, 6, 7), (9, 8, 11)):
+                bias, counter = Bias(), CompileCounterWithBackend("aot_eager")
+                compiled = torch.compile(lambda q, k, v: attention(q, k, v, bias) * 2, fullgraph=True, dynamic=dynamic, backend=counter)
+                for B, T, S in ((10, 5, 7), (3, 6, 9), (9, 8, 11)):
                     answers = []
                     for call in (compiled, lambda q, k, v: attention(q, k, v, bias) * 2):
                         bias.zero_grad()
@@ -386,6 +422,7 @@ class Gradients(unittest.TestCase):
                         answers.append([y, y.stride(), *(t.grad for t in x), bias.r1.grad, bias.r2.grad])
                     for ours, theirs in zip(*answers):
                         self.assertTrue(torch.equal(ours, theirs) if isinstance(ours, torch.Tensor) else ours == theirs)
+                self.assertEqual(counter.frame_count, 1 if dynamic else 2)  # lengths that change are symbols
 
     def test_trainers(self):
         """DistributedDataParallel, checkpoints of activations, and torch.export."""
