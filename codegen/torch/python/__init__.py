@@ -99,7 +99,7 @@ def attention(
         if bias is not None:
             raise TypeError("attention: bias is given, and this attention has no parameters of a bias: leave it out")
         return _op.attention(query, key, value, (), layout)
-    if getattr(bias, "_identity", None) != _op.identity:
+    if bias is None or getattr(bias, "_identity", None) != _op.identity:
         has = "is missing" if bias is None else f"is a {type(bias).__module__}.{type(bias).__qualname__}"
         raise TypeError(f"attention: bias {has}, and must be a {Bias.__module__}.Bias of this package, made once by Bias()")
     values = bias()

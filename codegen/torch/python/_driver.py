@@ -67,7 +67,7 @@ class _Driver:
         self.launch = self.library.cuLaunchKernel
         self.current = self.library.cuCtxGetCurrent
         self.register = getattr(self.library, "simRegister", None)
-        self.forget = getattr(self.library, "simForget", None)
+        self.forget: Any = getattr(self.library, "simForget", None)
         self.message = getattr(self.library, "simMessage", None)
         if self.message is not None:
             self.message.restype = ctypes.c_char_p
@@ -110,6 +110,21 @@ class _Device:
         self.multiprocessors = driver.attribute(_MULTIPROCESSORS, device.value)
         self.shared = driver.attribute(_SHARED, device.value)
         self.modules: Dict[str, _Module] = {}
+
+    def enter(self) -> Optional[ctypes.c_void_p]:
+        """Makes the device's context current, and returns the one before it, None if it was current.
+        A thread of autograd may have no context, or another device's."""
+        before = _parameters.context
+        self.driver.check(self.driver.current(_parameters.context_at), "cuCtxGetCurrent")
+        if before.value == self.context.value:
+            return None
+        self.driver.check(self.driver.library.cuCtxSetCurrent(self.context), "cuCtxSetCurrent")
+        return ctypes.c_void_p(before.value)
+
+    def leave(self, before: Optional[ctypes.c_void_p]) -> None:
+        """Returns to the context that enter returned."""
+        if before is not None:
+            self.driver.check(self.driver.library.cuCtxSetCurrent(before), "cuCtxSetCurrent")
 
 
 class _Plan:
@@ -180,7 +195,7 @@ class _Module:
     """A module of the table, loaded on a device with all of its functions."""
 
     def __init__(self, device: _Device, row: Dict[str, Any]) -> None:
-        driver = device.driver
+        self.device, driver = device, device.driver
         if device.arch < row["arch"]:
             raise RuntimeError(
                 f"attention: the GPU {device.index} has compute capability {device.arch / 10}, and the kernels need "
@@ -217,7 +232,10 @@ class _Module:
 
 def formula(text: str) -> Callable[[int, int, int, int], int]:
     """Compiles a formula of the table over B, T, S and C. P, the first position of a query, is 0."""
-    return eval("lambda B, T, S, C, P=0: " + text, {"__builtins__": {}, "min": min, "max": max})
+    compiled: Callable[[int, int, int, int], int] = eval(
+        "lambda B, T, S, C, P=0: " + text, {"__builtins__": {}, "min": min, "max": max}
+    )
+    return compiled
 
 
 class _Parameters(threading.local):
@@ -249,7 +267,7 @@ if hasattr(os, "register_at_fork"):
 def load_table() -> Dict[str, Any]:
     """Reads kernels.json."""
     with open(os.path.join(os.path.dirname(__file__), "kernels.json"), encoding="utf-8") as file:
-        table = json.load(file)
+        table: Dict[str, Any] = json.load(file)
     if table["version"] != 1:
         raise ImportError(
             f"kernels.json has version {table['version']}, and this package reads version 1: "
@@ -270,64 +288,49 @@ def _stream(index: int) -> int:
     return raw(index) if raw is not None else torch.cuda.current_stream(index).cuda_stream
 
 
+def _load(table: Dict[str, Any], module: str, device: torch.device) -> _Module:
+    """Returns a module, loaded on a device. It opens the driver library first, if need be."""
+    global _driver
+    if _forked:
+        raise RuntimeError("attention: CUDA was used before this process was forked: start processes by the method 'spawn'")
+    if _capturing():
+        raise RuntimeError(
+            "attention: kernels cannot be loaded while a CUDA graph is captured: call attention once on "
+            f"{device} with tensors of type {module} before the capture"
+        )
+    index = device.index or 0
+    with _lock:
+        if _driver is None:
+            _driver = _Driver()
+        found = _driver.devices.get(index)
+        if found is None:
+            found = _driver.devices[index] = _Device(_driver, index)
+        if module not in found.modules:
+            before = found.enter()
+            try:
+                found.modules[module] = _Module(found, table["modules"][module])
+            finally:
+                found.leave(before)
+        return found.modules[module]
+
+
 class Session:
     """Runs programs of a module on the device of a tensor, whose context is current inside."""
 
     def __init__(self, table: Dict[str, Any], module: str, device: torch.device) -> None:
-        global _driver
-        if _forked:
-            raise RuntimeError("attention: CUDA was used before this process was forked: start processes by the method 'spawn'")
         index = device.index or 0
-        if _driver is None:
-            with _lock:
-                if _driver is None:
-                    _driver = _Driver()
-        self.driver, self.torch_device = _driver, device
-        self.device = self.driver.devices.get(index)
-        if self.device is None:
-            with _lock:
-                self.device = self.driver.devices.get(index)
-                if self.device is None:
-                    self.device = self.driver.devices[index] = _Device(self.driver, index)
-        self._enter()
-        try:
-            self.module = self.device.modules.get(module)
-            if self.module is None:
-                self._load(table, module)
-        except BaseException:
-            self._leave()
-            raise
+        found = None if _driver is None or _forked else _driver.devices.get(index)
+        loaded = None if found is None else found.modules.get(module)
+        self.module = loaded or _load(table, module, device)
+        self.device, self.driver, self.torch_device = self.module.device, self.module.device.driver, device
         self.stream = ctypes.c_void_p(_stream(index))
 
-    def _load(self, table: Dict[str, Any], module: str) -> None:
-        if _capturing():
-            raise RuntimeError(
-                "attention: kernels cannot be loaded while a CUDA graph is captured: call attention once on "
-                f"{self.torch_device} with tensors of type {module} before the capture"
-            )
-        with _lock:
-            self.module = self.device.modules.get(module)
-            if self.module is None:
-                self.module = self.device.modules[module] = _Module(self.device, table["modules"][module])
-
-    def _enter(self) -> None:
-        """Makes the device's context current. A thread of autograd may have none, or another's."""
-        before = _parameters.context
-        self.driver.check(self.driver.current(_parameters.context_at), "cuCtxGetCurrent")
-        self.before: Any = None  # the context to return to
-        if before.value != self.device.context.value:
-            self.driver.check(self.driver.library.cuCtxSetCurrent(self.device.context), "cuCtxSetCurrent")
-            self.before = ctypes.c_void_p(before.value)
-
-    def _leave(self) -> None:
-        if self.before is not None:
-            self.driver.check(self.driver.library.cuCtxSetCurrent(self.before), "cuCtxSetCurrent")
-
     def __enter__(self) -> "Session":
+        self.before = self.device.enter()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._leave()
+        self.device.leave(self.before)
 
     def run(
         self, program: str, B: int, T: int, S: int, buffers: Dict[str, Tuple[torch.Tensor, int, int]], replicas: int = 1

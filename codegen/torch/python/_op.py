@@ -34,8 +34,8 @@ def _table_shape(T: int, S: int) -> Tuple[int, int]:
 
 def _takes(module: str, program: str, buffer: str) -> bool:
     """Reports whether a launch of a program takes the buffer."""
-    program = table["modules"][module]["programs"][program]
-    return any(buffer in launch["arguments"] for launch in program["launches"])
+    launches = table["modules"][module]["programs"][program]["launches"]
+    return any(buffer in launch["arguments"] for launch in launches)
 
 
 # The types of tensors that have kernels, and whether their gradient needs the result.
@@ -348,6 +348,8 @@ def attention(query: Tensor, key: Tensor, value: Tensor, values: Sequence[Tensor
     for name, x in (("query", query), ("key", key), ("value", value)):
         if not isinstance(x, Tensor):
             raise TypeError(f"attention: {name} is a {type(x).__name__}, and must be a tensor")
+        if x.layout != torch.strided:
+            raise TypeError(f"attention: {name} has the layout {x.layout}, and must be dense: use a padded tensor")
     kind = query.device.type
     if _autocasts(kind) and query.dtype != torch.float64:
         dtype = torch.get_autocast_dtype(kind)

@@ -132,7 +132,8 @@ class Launches(unittest.TestCase):
         base = torch.randn(10 * 5 * 64 + 1)
         rows = base[:-1].view(10, 5, 4, 16)
         _, k, v = inputs(grad=False)
-        for query, copied in ((rows.transpose(1, 2), False), (rows.transpose(1, 2).contiguous(), True), (base[1:].view(10, 5, 4, 16).transpose(1, 2), True)):
+        apart = torch.randn(10, 4, 16, 5).transpose(2, 3)  # elements of a row are not next to each other
+        for query, copied in ((rows.transpose(1, 2), False), (apart, True), (rows.transpose(1, 2).contiguous(), True), (base[1:].view(10, 5, 4, 16).transpose(1, 2), True)):
             with Recorded() as recorded:
                 y = attention(query, k, v, bias)
             at = recorded.runs[1][5]

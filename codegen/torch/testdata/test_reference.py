@@ -207,6 +207,7 @@ class Refusals(unittest.TestCase):
     def test_arguments(self):
         q, k, v = inputs()
         self.refuses(TypeError, ["query is a list", "must be a tensor"], [1.0], k, v)
+        self.refuses(TypeError, ["key has the layout torch.sparse_coo", "dense"], q, k.detach().to_sparse(), v)
         self.refuses(ValueError, ["layout is 'bht'", "'bhtd' or 'bthd'"], q, k, v, layout="bht")
         self.refuses(ValueError, ["key has shape [2, 7, 16]", "[B, H, T, D]"], q, k[0], v)
         self.refuses(ValueError, ["query has shape [10, 4, 5, 15]", "4 heads of width 16"], q[..., 1:], k, v)
