@@ -64,7 +64,7 @@ class Bias(nn.Module):
     def forward(self) -> Tuple[Tensor, ...]:
         """Returns the parameters as attention takes them, float32 at least. Attention applies the bounds."""
         values = (getattr(self, p["attribute"]) for p in _op.parameters)
-        return tuple(x if x.dtype == torch.float64 else x.to(torch.float32) for x in values)
+        return tuple(x if x.dtype in (torch.float32, torch.float64) else x.to(torch.float32) for x in values)
 
     def extra_repr(self) -> str:
         parts = []

@@ -362,7 +362,8 @@ def attention(query: Tensor, key: Tensor, value: Tensor, values: Sequence[Tensor
     elif kind == _driver.memory:
         _check_kernels(query, key)
         function = _Attention if torch.compiler.is_compiling() else _Eager
-        y = function.apply(query, key, value, *[x.to(torch.float32) for x in values])[0]
+        values = [x if x.dtype == torch.float32 else x.to(torch.float32) for x in values]
+        y = function.apply(query, key, value, *values)[0]
     else:
         y = _in_pytorch(query, key, value, values)
     return y.transpose(1, 2) if layout == "bhtd" else y
