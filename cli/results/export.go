@@ -1,19 +1,14 @@
 package results
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/arithlang/mlc/cli/paths"
 	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/export"
-	"github.com/arithlang/mlc/runtime/ckpt"
-	"github.com/arithlang/mlc/runtime/disk"
 	"github.com/arithlang/mlc/runtime/flag"
 	"github.com/arithlang/mlc/runtime/track"
 )
@@ -111,64 +106,28 @@ func (c *Export) store(parameters int) export.Store {
 	return export.Base64
 }
 
-// write writes the files, over existing ones only with --force. It writes all of them
-// before it renames the first, so a full disk leaves the old files. A new folder appears
-// with all of its files.
+// write writes the files, over existing ones only with --force.
 func (c *Export) write(files []export.File) error {
-	out := filepath.Clean(c.Out)
-	folder := filepath.Dir(out)
-	if c.Format == "hf" {
-		folder = out
+	folder, whole := filepath.Clean(c.Out), c.Format == "hf"
+	if !whole {
+		folder = filepath.Dir(folder)
 	}
 	if !c.Force {
 		if err := c.vacant(folder, files); err != nil {
 			return err
 		}
 	}
-	parent := folder
-	if c.Format == "hf" {
-		parent = filepath.Dir(folder)
-	}
-	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return fmt.Errorf("cannot write the export: %w", err)
-	}
-	made, err := os.MkdirTemp(parent, "."+filepath.Base(out)+".")
-	if err != nil {
-		return fmt.Errorf("cannot write the export: %w", err)
-	}
-	defer os.RemoveAll(made)
-	if err := os.Chmod(made, 0o755); err != nil {
-		return err
-	}
+	var all []paths.File
 	for _, f := range files {
-		if err := ckpt.WriteFile(filepath.Join(made, filepath.FromSlash(f.Path)), f.Data); err != nil {
-			return fmt.Errorf("cannot write the export: %w", err)
-		}
+		all = append(all, paths.File(f))
 	}
-	if c.Format == "hf" && !paths.Exists(folder) {
-		return disk.Rename(made, folder)
-	}
-	for _, f := range slices.Backward(files) { // the last files come first, as the first one refers to them
-		if err := disk.Rename(filepath.Join(made, filepath.FromSlash(f.Path)), filepath.Join(folder, filepath.FromSlash(f.Path))); err != nil {
-			return fmt.Errorf("cannot write the export: %w", err)
-		}
-	}
-	return disk.SyncDir(folder)
+	return paths.WriteFiles(folder, all, whole)
 }
 
 // vacant returns an error if a file exists.
 func (c *Export) vacant(folder string, files []export.File) error {
 	if c.Format == "hf" {
-		found, err := os.ReadDir(folder)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil
-		case err != nil:
-			return err
-		case len(found) > 0:
-			return fmt.Errorf("%s is not empty: choose another folder, or overwrite its files with --force", folder)
-		}
-		return nil
+		return paths.Vacant(folder)
 	}
 	for _, f := range files {
 		path := filepath.Join(folder, f.Path)

@@ -37,6 +37,7 @@ var attributes = []attribute{
 	{"scale", func(_ *Attr, s *AttnAttr) any { return &s.Scale }},
 	{"self", func(_ *Attr, s *AttnAttr) any { return &s.Self }},
 	{"table", func(_ *Attr, s *AttnAttr) any { return &s.Table }},
+	{"line", func(_ *Attr, s *AttnAttr) any { return &s.Line }},
 	{"fixed", func(_ *Attr, s *AttnAttr) any { return &s.Fixed }},
 	{"relative", func(_ *Attr, s *AttnAttr) any { return &s.Relative }},
 	{"words", func(_ *Attr, s *AttnAttr) any { return &s.Words }},
@@ -139,7 +140,7 @@ func site(v *Value) *AttnAttr {
 var noSite = &AttnAttr{} // never written
 
 // SiteArgs returns the arguments of an attention after queries, keys, values and a
-// gradient: relative scores and bias table, nil if missing, and the parameters of the
+// gradient: relative scores and bias table or line, nil if missing, and the parameters of the
 // bias.
 func (v *Value) SiteArgs() (relative, table *Value, params []*Value) { return v.siteArgs(v.Args) }
 
@@ -151,7 +152,7 @@ func (v *Value) siteArgs(args []*Value) (relative, table *Value, params []*Value
 		switch p.name {
 		case "relative":
 			relative = args[k]
-		case "table":
+		case "table", "line":
 			table = args[k]
 		}
 	}

@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -22,6 +23,11 @@ const Segment = 1024
 
 // Segments returns the number of segments in N elements. The last one may be shorter.
 func Segments() Dim { return Dim{Sym: "N", N: Segment} }
+
+// Distances returns the extent L = C + S of a line (LineIndex).
+func Distances() Dim { return Dim{Sym: distances} }
+
+const distances = "L"
 
 // T returns the type of an F32 tensor.
 func T(dims ...Dim) Type { return Type{Elem: expr.F32, Shape: dims} }
@@ -53,6 +59,11 @@ func (d Dim) Size(dims map[string]int) (int, error) {
 	if d.Sym == "" {
 		return d.N, nil
 	}
+	if d.Sym == distances {
+		rows, err := Sym("C").Size(dims)
+		keys, bad := Sym("S").Size(dims)
+		return rows + keys, cmp.Or(err, bad)
+	}
 	n, ok := dims[d.Sym]
 	if !ok {
 		return 0, fmt.Errorf("size %s is not set", d.Sym)
@@ -67,6 +78,9 @@ func (d Dim) Size(dims map[string]int) (int, error) {
 func (d Dim) Expr() *expr.Expr {
 	if d.Sym == "" {
 		return expr.Int(int64(d.N))
+	}
+	if d.Sym == distances {
+		return bin(expr.Add, Sym("C").Expr(), Sym("S").Expr())
 	}
 	n := expr.NewVar(d.Sym, expr.I32)
 	if d.N > 0 {

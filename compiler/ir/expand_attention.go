@@ -65,8 +65,11 @@ func expandAttentionGrad(b *Builder, v *Value, args []*Value) *Value {
 		relative, _, _ := v.siteArgs(args)
 		return c.relativeGrad(dscores, relative)
 	}
-	if v.Attr.Attn.Table {
+	switch a := v.Attr.Attn; {
+	case a.Table:
 		return c.tableGrad(dscores, v.Type.Shape)
+	case a.Line:
+		return c.lineGrad(dscores, v.Type.Shape)
 	}
 	for n, name := range v.Attr.Attn.Params {
 		if name == v.Attr.Result {
@@ -121,7 +124,10 @@ func newCellular(b *Builder, v *Value, args []*Value) *cellular {
 		at := expr.NewElem("x1", expr.F32, D(0), D(1), D(2), c.distance())
 		parts[0] = c.cells(bin(expr.Add, x0, at), parts[0], c.split(relative))
 	}
-	if table != nil {
+	switch {
+	case v.Attr.Attn.Line:
+		parts, c.bias = append(parts, table), expr.NewElem("x1", expr.F32, D(1), c.overCells(LineIndex()))
+	case table != nil:
 		if parts, c.bias = append(parts, table), x1; !slices.Equal(table.Type.Shape[1:], []Dim{c.q.Type.Shape[2], c.keysDim}) {
 			c.bias = expr.NewElem("x1", expr.F32, D(1), D(2), D(3)) // of a larger table
 		}
@@ -265,6 +271,15 @@ func (c *cellular) tableGrad(dscores *Value, shape []Dim) *Value {
 	inside := bin(expr.And, bin(expr.Lt, D(1), rows), bin(expr.Lt, D(2), keys))
 	at := expr.NewElem("x0", expr.F32, D(0), clamped(D(1), rows), clamped(D(2), keys))
 	return c.b.MapShape(expr.New(expr.Where, inside, at, expr.F(0)), shape, sum)
+}
+
+// lineGrad sums the scores' gradients of each example and head along the distances.
+func (c *cellular) lineGrad(dscores *Value, shape []Dim) *Value {
+	s := dscores.Type.Shape
+	hit := bin(expr.Eq, c.overCells(LineIndex()), D(4))
+	column := c.b.Reshape(dscores, slices.Concat(s, []Dim{N(1)})...)
+	each := c.b.MapShape(expr.New(expr.Where, hit, x0, expr.F(0)), slices.Concat(s, shape[2:]), column)
+	return c.b.Sum(each, 2, 3)
 }
 
 // distance returns the index of a cell's relative score.

@@ -108,6 +108,7 @@ type AttnAttr struct {
 	Params []string // names of the parameters, in the order of the trailing Args; a parameter I32 [B, rows] has a number for each row of an example, and expressions omit the example's index
 	Self   bool     // keys are the target rows themselves
 	Table  bool     // the bias is the last argument, a BiasTable [H, T, J] or larger, whose gradient is Result "table"; no Bias, no Params
+	Line   bool     // the bias is the last argument, a BiasTable [H, L] by distance (LineIndex), whose gradient by example is Result "line"; no Bias, no Params
 	Fixed  bool     // the parameters are not learned, and the bias reads within their shapes at closed cells, too
 	Words  []int    // the largest rows and keys of a launch, which index the random words of dropout; nil: the launch's own
 

@@ -48,7 +48,7 @@ func checkType(t Type) error {
 	for _, d := range t.Shape {
 		bad := d.N < 1
 		if d.Sym != "" {
-			bad = d != Segments() && (d.N != 0 || !slices.Contains([]string{"B", "T", "S", "C", "N"}, d.Sym))
+			bad = d != Segments() && (d.N != 0 || !slices.Contains([]string{"B", "T", "S", "C", "N", distances}, d.Sym))
 		}
 		if bad {
 			return fmt.Errorf("bad extent %q", d)
@@ -238,10 +238,10 @@ var reserved = []string{"q", "k", "v", "y", "largest", "norm", "relative"}
 // ruleSite checks the parameters, and that mask and bias use no other names.
 func ruleSite(v *Value, _ *Type) error {
 	a, params := site(v), v.params()
-	if a.Table && (a.Bias != nil || len(a.Params) > 0) {
-		return errors.New("a table takes the place of bias and parameters")
+	if (a.Table || a.Line) && (a.Bias != nil || len(a.Params) > 0) || a.Table && a.Line {
+		return errors.New("a table or a line takes the place of bias and parameters")
 	}
-	if _, table, _ := v.SiteArgs(); table != nil && v.Op != BiasTable && v.Op != BiasTableGrad {
+	if _, table, _ := v.SiteArgs(); table != nil && a.Table && v.Op != BiasTable && v.Op != BiasTableGrad {
 		for i, of := range v.Args[:2] {
 			if d, n := table.Type.Shape[1+i], of.Type.Shape[1]; d != n && d.Sym != "" {
 				return fmt.Errorf("the table is %s, which is neither of constant extents nor [heads, %s, %s]",

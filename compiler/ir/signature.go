@@ -77,7 +77,7 @@ func (v *Value) named() (args []*pattern, others bool) {
 		switch {
 		case p.name == "...":
 			others = true
-		case !p.optional || p.name == "relative" && site(v).Relative != 0 || p.name == "table" && site(v).Table || p.name == "y" && v.narrow():
+		case !p.optional || p.name == "relative" && site(v).Relative != 0 || p.name == "table" && site(v).Table || p.name == "line" && site(v).Line || p.name == "y" && v.narrow():
 			args = append(args, p)
 		}
 	}

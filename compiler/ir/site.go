@@ -62,6 +62,13 @@ func OverCells(e *expr.Expr) bool {
 	return false
 }
 
+// LineIndex returns the place in a line of query i and key j: their distance j - i plus I. No cell
+// has place 0.
+func LineIndex() *expr.Expr {
+	i, j, rows := expr.NewVar("i", expr.I32), expr.NewVar("j", expr.I32), expr.NewVar("I", expr.I32)
+	return bin(expr.Add, bin(expr.Sub, j, i), rows)
+}
+
 // Distance returns the index, from 0, of the relative score for query i and key j.
 func (a *AttnAttr) Distance() *expr.Expr {
 	i, j, c := expr.NewVar("i", expr.I32), expr.NewVar("j", expr.I32), int64(a.Relative)

@@ -153,6 +153,44 @@ func LineOf(index *expr.Expr) (slope int64, ok bool) {
 	return slope, true
 }
 
+// OfDistance reports whether a bias depends on i and j through j - i, and only so, and is safe at
+// every distance: it divides integers by constants, and clips indices.
+func OfDistance(e *expr.Expr) bool {
+	var parts []linear
+	safe := sums(e, &parts)
+	expr.Walk(e, func(x *expr.Expr) {
+		switch {
+		case (x.Op == expr.Div || x.Op == expr.Mod) && x.Type == expr.I32:
+			safe = safe && x.Args[1].IsConst() && x.Args[1].I != 0
+		case x.Op == expr.Elem:
+			for _, at := range x.Args {
+				safe = safe && (!OverCells(at) || clipped(at))
+			}
+		}
+	})
+	if !safe {
+		return false
+	}
+	return len(parts) > 0 && !slices.ContainsFunc(parts, func(l linear) bool { return l.coef["j"] != -l.coef["i"] })
+}
+
+// clipped reports whether an index is between two constants. They are within the parameter's
+// shape, as package check requires at open cells.
+func clipped(e *expr.Expr) bool {
+	within := func(e *expr.Expr, outer, inner expr.Op) bool {
+		if e.Op != outer {
+			return false
+		}
+		for n, x := range e.Args {
+			if x.IsConst() && e.Args[1-n].Op == inner && slices.ContainsFunc(e.Args[1-n].Args, (*expr.Expr).IsConst) {
+				return true
+			}
+		}
+		return false
+	}
+	return within(e, expr.Min, expr.Max) || within(e, expr.Max, expr.Min)
+}
+
 // sums collects the largest linear parts of e that differ between cells, and reports
 // whether i and j occur nowhere else.
 func sums(e *expr.Expr, parts *[]linear) bool {

@@ -13,6 +13,7 @@ type attention struct {
 	window    ir.Window
 	q, k, val string     // buffers, each flat: see place
 	table     string     // buffer of the bias table, "" without one
+	byLine    string     // buffer of the bias by distance [H, L], "" without one
 	relative  string     // flat buffer of the relative scores, "" without them
 	distances *expr.Expr // the number of relative scores of a query and head
 	width, dh *expr.Expr
@@ -34,7 +35,10 @@ func newAttention(e *emitter, v *ir.Value) *attention {
 	if relative != nil {
 		a.relative = e.flat(relative, "relative")
 	}
-	if table != nil {
+	switch {
+	case attr.Line:
+		a.byLine = e.in(table, "line", sizes(table.Type.Shape)...)
+	case table != nil:
 		a.table = e.in(table, "table", sizes(table.Type.Shape)...)
 		e.bounded(q.Type.Shape[1], table.Type.Shape[1])
 		e.bounded(k.Type.Shape[1], table.Type.Shape[2])
@@ -129,6 +133,9 @@ func (a *attention) widened(tile string, at ...*expr.Expr) *expr.Expr {
 	}
 	return x
 }
+
+// lineIndex returns the place, in a line, of query i of the sequence and key j.
+func (a *attention) lineIndex(i, j *expr.Expr) *expr.Expr { return at(a.bound(ir.LineIndex()), i, j) }
 
 // scaled returns x times the site's scale.
 func (a *attention) scaled(x *expr.Expr) *expr.Expr { return mul(x, expr.F(a.attr.Scale)) }

@@ -133,7 +133,10 @@ func (d *dense) products() (score func(r, e *expr.Expr) *expr.Expr) {
 			return exprs{d.h, add(d.first, i[0]), add(d.lo, i[1])}
 		})
 	}
-	if bias != nil {
+	switch {
+	case d.byLine != "":
+		bias = expr.NewElem(d.byLine, expr.F32, d.h, d.bound(ir.LineIndex()))
+	case bias != nil:
 		bias = d.lines(bias)
 	}
 	if d.relative != "" {
@@ -234,6 +237,9 @@ func (d *dense) backward(g *attentionGrad) {
 			dropped = d.tile("weight", expr.F32, d.height, d.count)
 		}
 		d.loop("r", d.height, func(r *expr.Expr) { d.scoreGrads(g, r, score, do, y, ds, dropped) })
+		if g.dline != "" {
+			d.lineGrad(g.dline, ds)
+		}
 		if g.result["q"] != nil || g.dk != "" {
 			ds = d.factor("dsr", ds)
 		}
@@ -279,6 +285,15 @@ func (d *dense) scoreGrads(g *attentionGrad, r *expr.Expr, score func(r, e *expr
 	if g.result["relative"] != nil {
 		d.relativeGrad(g, r, ds)
 	}
+}
+
+// lineGrad adds the gradients of the block's products to sums by distance, row by row.
+func (d *dense) lineGrad(dline, ds string) {
+	d.loop("r", d.height, func(r *expr.Expr) {
+		i, j := d.cell(r, expr.Int(0))
+		first := d.lineIndex(i, j)
+		d.addTo(dline, exprs{d.count}, from(first), func(n exprs) *expr.Expr { return elem(ds, r, n[0]) })
+	})
 }
 
 // relativeGrad stores the gradients of the relative scores of row r. ds holds the gradients of

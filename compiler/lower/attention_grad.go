@@ -13,6 +13,7 @@ type attentionGrad struct {
 	y      string // BF16 only: the attention's result, rounded as later products read it
 	dk, dv string // tiles [J, dh] of this example, "" if not a result
 	dtable string // tile [T, J] of the table's gradient, "" if not a result
+	dline  string // tile [L] of sums by distance of the products' gradients, "" if not a result
 }
 
 // lowerAttentionGrad computes all gradients of one head of one example in each cell. A query
@@ -83,15 +84,27 @@ func (g *attentionGrad) begin() {
 		return t
 	}
 	g.dk, g.dv = sums("k"), sums("v")
+	if line := g.result["line"]; line != nil {
+		g.dline = g.tile("dline_", expr.F32, size(line.Type.Shape[2]))
+		g.zero(g.dline)
+	}
 }
 
-// end stores the sums that begin has zeroed.
+// end stores the sums that begin has zeroed. Scores are products times the scale, so the sums of
+// their gradients by distance are divided by it.
 func (g *attentionGrad) end() {
 	for _, sum := range []struct{ result, tile string }{{"k", g.dk}, {"v", g.dv}} {
 		if sum.tile != "" {
 			all := g.place("all_"+sum.result, g.keyed, expr.Int(0))
 			g.storeMatrix(g.result[sum.result], "d"+sum.result, all, g.keyed.rows, sum.tile)
 		}
+	}
+	if line := g.result["line"]; line != nil {
+		shape := sizes(line.Type.Shape)
+		buf := g.out(line, "dline", shape...)
+		g.fill(buf, shape[2:], func(i exprs) exprs { return exprs{g.b, g.h, i[0]} }, func(i exprs) *expr.Expr {
+			return mul(elem(g.dline, i[0]), expr.F(1/g.attr.Scale))
+		})
 	}
 }
 

@@ -114,7 +114,7 @@ func (a *narrow) factor(name, tile string) string {
 }
 
 // scores stores the scores of a query in the tile of weights: the scaled products with its
-// keys, plus relative scores and the bias table. biased adds the rest.
+// keys, plus relative scores and the bias of a table or line. biased adds the rest.
 func (a *narrow) scores(q *query) {
 	query := a.vector("qt", a.q, q.place)
 	for n, key := range a.vectors("k", a.k, q) {
@@ -126,6 +126,9 @@ func (a *narrow) scores(q *query) {
 		s = a.scaled(s)
 		if a.table != "" {
 			s = add(s, a.element("bias", expr.F32, a.table, a.h, q.t, q.keys[n]))
+		}
+		if a.byLine != "" {
+			s = add(s, a.element("bias", expr.F32, a.byLine, a.h, a.lineIndex(queryOf(q.t), q.keys[n])))
 		}
 		a.set(a.weights, s, num(n), q.t)
 	}
@@ -236,6 +239,12 @@ func (a *narrow) backward(g *attentionGrad) {
 		a.spread(g.dv, dropped, q, g.dout)
 		if g.result["relative"] != nil {
 			a.relativeGrad(g, q, dp)
+		}
+		if g.dline != "" {
+			for n, j := range q.keys {
+				at := a.lineIndex(queryOf(q.t), j)
+				a.set(g.dline, add(elem(g.dline, at), elem(dp, num(n), q.t)), at)
+			}
 		}
 	})
 	g.end()

@@ -73,7 +73,7 @@ func gradCells(p *emit.Builder, k *kernel.Kernel, m *attentionGrad) emit.Cells {
 			tiles = append(tiles, t)
 		}
 	}
-	p.Place(tiles, nil)
+	p.Place(append(tiles, g.lineTiles(k.Once)...), nil)
 	return emit.Cells{Count: kernel.Elements(kernel.Sizes(k.Grid)), Body: func(cell asm.Value) {
 		p.Set(k.Grid, cell)
 		g.overExamples(func() {
@@ -135,6 +135,9 @@ func (g *attendGrad) cell() {
 		g.most = f.Do("max.s32", first, g.size) // the end of a window moves one way
 		few := f.Do("setp.le.s32", g.most, asm.Int(g.many))
 		f.Barrier()
+		if l := g.m.line; l != nil {
+			g.Assign(l.clear)
+		}
 		f.If(few, func() {
 			g.copyKeys(asm.Int(0))
 			g.byRows(true)
@@ -144,6 +147,10 @@ func (g *attendGrad) cell() {
 			g.byRows(false)
 			g.byColumns(false)
 		})
+		if l := g.m.line; l != nil {
+			f.Barrier()
+			g.Assign(l.write)
+		}
 	})
 }
 
@@ -189,6 +196,9 @@ func (g *attendGrad) byRows(once bool) {
 	f := g.F
 	g.turns(func(block asm.Value) {
 		f.Barrier()
+		if once {
+			g.beginLine()
+		}
 		g.copyRows(block)
 		g.arrive()
 		mine := f.Do("add.s32", block, g.half)
@@ -205,9 +215,10 @@ func (g *attendGrad) byRows(once bool) {
 		}
 		if once {
 			f.If(active, func() { g.rowsOnce(mine) })
+			g.addLine(block, asm.Int(0))
 			return
 		}
-		g.rowsOften(mine, active)
+		g.rowsOften(block, mine, active)
 	})
 }
 
@@ -234,6 +245,7 @@ func (g *attendGrad) rowsOnce(block asm.Value) {
 	sums := g.zeroSums()
 	g.groups(zero, func(m int, key asm.Value) {
 		g.follows(from, len(g.follow), m, key)
+		g.keepLine(zero, m, key)
 		g.addRows(sums, m, key)
 	})
 	g.addClosed(sums...)
@@ -241,25 +253,28 @@ func (g *attendGrad) rowsOnce(block asm.Value) {
 }
 
 // rowsOften computes them where the arrays do not fit: each reduction computes the arrays again.
-func (g *attendGrad) rowsOften(block, active asm.Value) {
-	g.reduceAgain(func(do func(first asm.Value)) { g.parted(active, do) })
+func (g *attendGrad) rowsOften(turn, block, active asm.Value) {
+	g.reduceAgain(func(do func(first asm.Value)) { g.parted(active, func() {}, do, func(asm.Value) {}) })
 	sums := g.zeroSums()
-	g.parted(active, func(first asm.Value) {
+	g.parted(active, g.beginLine, func(first asm.Value) {
 		g.groups(first, func(m int, key asm.Value) {
 			g.follows(0, len(g.follow), m, key)
+			g.keepLine(first, m, key)
 			g.addRows(sums, m, key)
 		})
-	})
+	}, func(first asm.Value) { g.addLine(turn, first) })
 	g.F.If(active, func() {
 		g.addClosed(sums...)
 		g.writeRows(sums, block)
 	})
 }
 
-// parted computes the arrays part by part of the keys, and calls do for each part.
-func (g *attendGrad) parted(active asm.Value, do func(first asm.Value)) {
+// parted computes the arrays part by part of the keys. For each part, all warps begin, the active
+// ones do, and all end.
+func (g *attendGrad) parted(active asm.Value, begin func(), do, end func(first asm.Value)) {
 	g.Count(asm.Int(0), g.most, asm.Int(g.many), func(first asm.Value) {
 		g.F.Barrier()
+		begin()
 		g.copyKeys(first)
 		g.arrive()
 		g.F.If(active, func() {
@@ -268,6 +283,7 @@ func (g *attendGrad) parted(active asm.Value, do func(first asm.Value)) {
 				do(first)
 			})
 		})
+		end(first)
 	})
 }
 

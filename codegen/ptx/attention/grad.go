@@ -22,6 +22,7 @@ type attentionGrad struct {
 	before    []*kernel.Set // the loop over examples: initial values of its sums
 	after     []*kernel.Set
 	sides     []side
+	line      *lineSum              // nil: it has no sums by distance
 	arrays    []*kernel.Dot         // products by query and key
 	rounded   map[string]*expr.Expr // the element that each tile rounds
 	byQuery   []gradient
@@ -58,7 +59,7 @@ func attentionGradOf(k *kernel.Kernel) (g *attentionGrad, why string) {
 	if why != "" {
 		return nil, why
 	}
-	cleared := map[string]bool{}
+	cleared := map[string]*kernel.Set{}
 	for _, s := range body {
 		switch s := s.(type) {
 		case *kernel.Let:
@@ -73,9 +74,10 @@ func attentionGradOf(k *kernel.Kernel) (g *attentionGrad, why string) {
 			}
 		case *kernel.Set:
 			if g.block == nil {
-				if cleared[s.Dst.Name] = expr.Equal(s.Value, expr.F(0)); !cleared[s.Dst.Name] {
+				if !expr.Equal(s.Value, expr.F(0)) {
 					return nil, "it begins with more than sums of 0"
 				}
+				cleared[s.Dst.Name] = s
 			} else if why := g.written(s, emit.Arrays(k)); why != "" {
 				return nil, why
 			}
@@ -87,8 +89,13 @@ func attentionGradOf(k *kernel.Kernel) (g *attentionGrad, why string) {
 		return nil, "it has no blocks of queries"
 	}
 	for _, d := range g.byKey {
-		if !cleared[d.Dst.Name] {
+		if cleared[d.Dst.Name] == nil {
 			return nil, "its sums do not begin with 0"
+		}
+	}
+	if l := g.line; l != nil {
+		if l.clear = cleared[l.sum]; l.clear == nil || l.write == nil {
+			return nil, "its sums by distance do not begin with 0, or end in the cell"
 		}
 	}
 	return g, ""
@@ -105,7 +112,13 @@ func (g *attentionGrad) ofBlock(body []kernel.Stmt, buffers map[string]bool) str
 				return why
 			}
 		case *kernel.For:
-			if g.scores == nil || !s.Independent || !expr.IsInt(s.Lo, 0) || !expr.Equal(s.Hi, g.scores.Axes[0].Size) {
+			if !s.Independent {
+				if why := g.lineOf(s, buffers); why != "" {
+					return why
+				}
+				continue
+			}
+			if g.scores == nil || !expr.IsInt(s.Lo, 0) || !expr.Equal(s.Hi, g.scores.Axes[0].Size) {
 				return "its rows need each other"
 			}
 			if why := g.rowsOf(s, buffers); why != "" {
@@ -135,7 +148,7 @@ func (g *attentionGrad) overExamples(body []kernel.Stmt) (within []kernel.Stmt, 
 		l, ok := s.(*kernel.For)
 		return ok && slices.ContainsFunc(l.Body, func(s kernel.Stmt) bool {
 			inner, ok := s.(*kernel.For)
-			return ok && !inner.Independent
+			return ok && !inner.Independent && emit.Has(inner.Body, emit.IsProduct)
 		})
 	})
 	if i < 0 {
@@ -299,6 +312,10 @@ func onlyOwn(s *kernel.Set, d *kernel.Dot, buffers map[string]bool) bool {
 
 // written adds an assignment, after the blocks, of a final sum.
 func (g *attentionGrad) written(s *kernel.Set, buffers map[string]bool) string {
+	if l := g.line; l != nil && l.write == nil && buffers[s.Dst.Name] && len(s.Axes) == 1 && slices.ContainsFunc(expr.Elems(s.Value), func(e *expr.Expr) bool { return e.Name == l.sum }) {
+		l.write = s
+		return ""
+	}
 	for i := range g.byKey {
 		d := &g.byKey[i]
 		if !slices.ContainsFunc(expr.Elems(s.Value), func(e *expr.Expr) bool { return e.Name == d.Dst.Name }) {

@@ -1,0 +1,120 @@
+package attention
+
+import (
+	"github.com/arithlang/mlc/codegen/ptx/asm"
+	"github.com/arithlang/mlc/codegen/ptx/emit"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// A lineSum adds an array by query and key to sums by distance, row by row. In a block, row r adds
+// its column n to element first + n - r of a tile.
+type lineSum struct {
+	sum, array string // the tile, and the array
+	first      *expr.Expr
+	size       *expr.Expr // of the tile
+	clear      *kernel.Set
+	write      *kernel.Set // assignment of the sums after all blocks
+}
+
+// lineOf sets the sum that a loop over rows adds to. It says why there is none.
+func (g *attentionGrad) lineOf(l *kernel.For, buffers map[string]bool) string {
+	const other = "its rows need each other"
+	if g.line != nil || g.scores == nil || len(l.Body) != 1 || !expr.IsInt(l.Lo, 0) || !expr.Equal(l.Hi, g.scores.Axes[0].Size) {
+		return other
+	}
+	s, ok := renamed(l.Body, map[string]string{l.Var: emit.RowVar})[0].(*kernel.Set)
+	if !ok || len(s.Axes) != 1 || !expr.Equal(s.Axes[0].Size, g.scores.Axes[1].Size) || buffers[s.Dst.Name] || s.Value.Op != expr.Add || !expr.Equal(s.Value.Args[0], s.Dst) {
+		return other
+	}
+	array, col := s.Value.Args[1], s.Axes[0].Var
+	if array.Op != expr.Elem || !g.names()[array.Name] || !expr.Equal(emit.At(array, map[string]string{col: emit.ColVar}), g.place()) {
+		return other
+	}
+	right, rest, ok := expr.Affine(s.Dst.Args[0], col)
+	down, first, ok2 := expr.Affine(rest, emit.RowVar)
+	if !ok || !ok2 || !expr.IsInt(right, 1) || !expr.IsInt(down, -1) {
+		return other
+	}
+	g.line = &lineSum{sum: s.Dst.Name, array: array.Name, first: first}
+	return ""
+}
+
+// lineTile names the rows that lines add up; no kernel's tile has this name.
+const lineTile = "line."
+
+// tiles returns the tiles that the sums need: their own, and the array for the queries and keys
+// that are in shared memory.
+func (g *attendGrad) lineTiles(once []kernel.Stmt) (tiles []kernel.Stmt) {
+	l := g.m.line
+	if l == nil {
+		return nil
+	}
+	for _, t := range once {
+		if t := t.(*kernel.Tile); t.Name == l.sum {
+			l.size = t.Shape[0]
+			tiles = append(tiles, t)
+		}
+	}
+	rows := expr.Int(int64(g.together * blockOfRows * g.many))
+	return append(tiles, &kernel.Tile{Name: lineTile, Type: expr.F32, Shape: []*expr.Expr{rows}})
+}
+
+// beginLine clears the rows that lines add up. A barrier follows before warps keep theirs.
+func (g *attendGrad) beginLine() {
+	if g.m.line == nil {
+		return
+	}
+	n := g.together * blockOfRows * g.many / 4
+	zeros := []asm.Value{asm.F32(0), asm.F32(0), asm.F32(0), asm.F32(0)}
+	g.Count(g.Group.ID, asm.Int(n), asm.Int(g.Group.Threads), func(i asm.Value) {
+		g.F.Store(g.Element(g.Slices[lineTile], g.F.Do("mul.lo.s32", i, asm.Int(4))).Address, zeros...)
+	})
+}
+
+// keepLine stores four keys of each row of a lane. First is the first key in shared memory.
+func (g *attendGrad) keepLine(first asm.Value, m int, key asm.Value) {
+	if g.m.line == nil {
+		return
+	}
+	f := g.F
+	for h := range laneRows {
+		row := f.Do("mad.lo.s32", g.half, asm.Int(blockOfRows), g.row[h])
+		place := f.Do("mad.lo.s32", row, asm.Int(g.many), f.Do("sub.s32", key, first))
+		at, inside := g.Element(g.Slices[lineTile], place), f.Do("setp.lt.s32", g.row[h], g.height)
+		for i, x := range g.four(g.m.line.array, h, m) {
+			there := f.Do("and.pred", inside, f.Do("setp.lt.s32", f.Do("add.s32", key, asm.Int(i)), g.size))
+			f.Guarded(there, func() { f.Store(at.Further(i).Address, x) })
+		}
+	}
+}
+
+// addLine adds the rows of a block, or of two, for the keys from first on. A thread adds up the rows
+// of a distance, in order.
+func (g *attendGrad) addLine(block, first asm.Value) {
+	l := g.m.line
+	if l == nil {
+		return
+	}
+	f, rows := g.F, g.together*blockOfRows
+	f.Barrier()
+	g.enterBlock(block)
+	g.Vars[emit.RowVar] = asm.Int(0)
+	origin := f.Do("add.s32", g.Value(l.first), first)
+	size := g.Value(l.size)
+	g.Count(g.Group.ID, asm.Int(rows+g.many-1), asm.Int(g.Group.Threads), func(i asm.Value) {
+		apart := f.Do("add.s32", i, asm.Int(1-rows)) // from a row to its column
+		place := f.Do("add.s32", origin, apart)
+		f.If(g.isPlace(place, size), func() {
+			at := g.Element(g.Slices[l.sum], place)
+			sum := f.Variable(g.Load(at, 1)[0])
+			begin := f.Do("max.s32", f.Do("sub.s32", asm.Int(0), apart), asm.Int(0))
+			end := f.Do("min.s32", f.Do("sub.s32", asm.Int(g.many), apart), asm.Int(rows))
+			g.Count(begin, end, asm.Int(1), func(r asm.Value) {
+				from := f.Do("mad.lo.s32", r, asm.Int(g.many+1), apart)
+				f.Into(sum, "add.rn.f32", sum, g.Load(g.Element(g.Slices[lineTile], from), 1)[0])
+			})
+			f.Store(at.Address, sum)
+		})
+	})
+}
