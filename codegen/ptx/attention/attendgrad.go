@@ -133,6 +133,9 @@ func (g *attendGrad) cell() {
 		first := g.size
 		g.enterBlock(f.Do("add.s32", g.blocks, asm.Int(-1)))
 		g.most = f.Do("max.s32", first, g.size) // the end of a window moves one way
+		if all := g.m.byKey[0].out[0].Axes[0].Size; !expr.Equal(all, g.m.meaning(g.scores.Axes[1].Size)) {
+			g.most = f.Do("max.s32", g.most, g.Value(all)) // no query sees the last keys
+		}
 		few := f.Do("setp.le.s32", g.most, asm.Int(g.many))
 		f.Barrier()
 		if l := g.m.line; l != nil {
@@ -157,15 +160,22 @@ func (g *attendGrad) cell() {
 // copyKeys begins to copy the factors with a row for each key, from first on, of the arrays that
 // are computed.
 func (g *attendGrad) copyKeys(first asm.Value) {
-	vars, height, size, open := maps.Clone(g.Vars), g.height, g.size, g.open
-	g.enterBlock(asm.Int(0))
-	_, keys := g.m.factors()
-	left := g.F.Do("sub.s32", g.most, first)
-	for i, o := range keys {
-		if g.wants(g.m.arrays[i].Dst.Name) {
-			g.copy(g.cols[i], o, g.many, first, left, true)
+	g.inBlock(asm.Int(0), func() {
+		_, keys := g.m.factors()
+		left := g.F.Do("sub.s32", g.most, first)
+		for i, o := range keys {
+			if g.wants(g.m.arrays[i].Dst.Name) {
+				g.copy(g.cols[i], o, g.many, first, left, true)
+			}
 		}
-	}
+	})
+}
+
+// inBlock calls do with the variables of a block of queries, and sets them back.
+func (g *attendGrad) inBlock(number asm.Value, do func()) {
+	vars, height, size, open := maps.Clone(g.Vars), g.height, g.size, g.open
+	g.enterBlock(number)
+	do()
 	g.Vars, g.height, g.size, g.open = vars, height, size, open
 }
 

@@ -98,9 +98,8 @@ func (g *attendGrad) addLine(block, first asm.Value) {
 	}
 	f, rows := g.F, g.together*blockOfRows
 	f.Barrier()
-	g.enterBlock(block)
-	g.Vars[emit.RowVar] = asm.Int(0)
-	origin := f.Do("add.s32", g.Value(l.first), first)
+	var origin asm.Value
+	g.inBlock(block, func() { origin = f.Do("add.s32", g.Value(l.first), first) })
 	size := g.Value(l.size)
 	g.Count(g.Group.ID, asm.Int(rows+g.many-1), asm.Int(g.Group.Threads), func(i asm.Value) {
 		apart := f.Do("add.s32", i, asm.Int(1-rows)) // from a row to its column
