@@ -44,10 +44,11 @@ type verbs struct {
 	Explain explainCmd `cmd:"" group:"language" help:"Show a spec stage by stage, or explain an error code."`
 	LSP     lspCmd     `cmd:"" group:"language" name:"lsp" help:"Serve an editor on standard input and output (see docs/editor)."`
 
-	Build  buildCmd       `cmd:"" group:"ship" help:"Compile specs to Go programs and build them."`
-	Export exportCmd      `cmd:"" group:"ship" help:"Write the model of a run for Python, transformers or ONNX."`
-	MLflow mlflowCmd      `cmd:"" group:"ship" name:"mlflow" help:"Send runs to an MLflow server."`
-	Board  tensorboardCmd `cmd:"" group:"ship" name:"tensorboard" help:"Write the files of runs that TensorBoard reads."`
+	Build     buildCmd       `cmd:"" group:"ship" help:"Compile specs to Go programs and build them."`
+	Export    exportCmd      `cmd:"" group:"ship" help:"Write the model of a run for Python, transformers or ONNX."`
+	Attention attentionCmd   `cmd:"" group:"ship" help:"Write attention with a spec's bias for PyTorch."`
+	MLflow    mlflowCmd      `cmd:"" group:"ship" name:"mlflow" help:"Send runs to an MLflow server."`
+	Board     tensorboardCmd `cmd:"" group:"ship" name:"tensorboard" help:"Write the files of runs that TensorBoard reads."`
 
 	Bench benchCmd `cmd:"" group:"kernels" help:"Time or count the training steps of a spec, kernel by kernel."`
 	Diff  diffCmd  `cmd:"" group:"kernels" help:"Compare every kernel with the interpreters."`
