@@ -88,7 +88,7 @@ const rooms = `
 	cli/shell: runtime/flag runtime/interrupt
 	cli/paths: runtime/ckpt runtime/interrupt runtime/lock
 	cli/project: cli/paths cli/shell compiler runtime/flag runtime/record
-	cli/build: cli/project codegen
+	cli/build: cli/project codegen export
 	cli/look: cli/project codegen diff serve sim
 	cli/results: cli/build cli/look export insight plot serve
 	cli/train: board cli/results codegen mlflow runtime sim
