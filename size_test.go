@@ -24,9 +24,9 @@ const budget = `
 	bench 1350
 	board 400 # event files, which trainers wrote
 	cli 1750 # a verb a file; explain for attention alone
-	cli/build 1500
+	cli/build 1600 # attention for PyTorch
 	cli/look 3100 # the summary of attention alone
-	cli/paths 200
+	cli/paths 250 # folders that appear whole, which exports had
 	cli/project 650 # specs of attention alone
 	cli/results 1650
 	cli/runtest 100
@@ -37,22 +37,22 @@ const budget = `
 	codegen/cpu 10700
 	codegen/flat 2062
 	codegen/host 900
-	codegen/ptx 8750 # gemm.go, from compiler/kernel; sizes from memory, tiles for all replicas, scatter.go, statistics of attention
-	codegen/torch 60 # Go of a package for Python, without its Python files
-	compiler 1300
+	codegen/ptx 9000 # line.go: sums by distance on tensor cores; kernels of attention alone for tests; gemm.go, from compiler/kernel; sizes from memory, tiles for all replicas, scatter.go, statistics of attention
+	codegen/torch 400 # the table of launches; its Python files do not count
+	compiler 1350 # attention alone
 	compiler/check 10200 # specs of attention alone
 	compiler/expr 2700 # a memo that looks through the first nodes rather than hash them
 	compiler/grad 700 # statistics of attention
-	compiler/ir 4050 # statistics of attention
+	compiler/ir 4150 # statistics of attention; a bias by distance
 	compiler/kernel 4700
-	compiler/lower 4400
-	compiler/model 2350
+	compiler/lower 4450 # a bias by distance
+	compiler/model 2600 # attention alone
 	compiler/plan 750
 	compiler/tasks 500 # sizes of problems and what is wrong with a task, which trainers had
 	diff 700
 	docs 750 # the page of command lines; the section on attention alone
 	dsl 2850
-	export 3000 # protocol buffers, which trainers had
+	export 3050 # attention in operations of PyTorch; protocol buffers, which trainers had
 	insight 550
 	internal 800 # which tests to ask first about a change; a folder for programs that tests build
 	lsp 1550

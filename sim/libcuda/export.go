@@ -186,33 +186,6 @@ func cuCtxGetCurrent(context *C.uintptr_t) C.int {
 	})
 }
 
-//export cuCtxPushCurrent_v2
-func cuCtxPushCurrent_v2(context C.uintptr_t) C.int {
-	return call(func(d *driver) error {
-		if _, err := d.context(handle(context)); err != nil {
-			return err
-		}
-		if !push(handle(context)) {
-			return fail(invalidContext, "push a context", errors.New("the thread has pushed too many"))
-		}
-		return nil
-	})
-}
-
-//export cuCtxPopCurrent_v2
-func cuCtxPopCurrent_v2(out *C.uintptr_t) C.int {
-	return call(func(*driver) error {
-		was := current()
-		if !pop() {
-			return fail(invalidContext, "pop a context", errors.New("the thread has pushed none"))
-		}
-		if out != nil {
-			*out = C.uintptr_t(was)
-		}
-		return nil
-	})
-}
-
 //export cuCtxSetCurrent
 func cuCtxSetCurrent(context C.uintptr_t) C.int {
 	return call(func(d *driver) error {
