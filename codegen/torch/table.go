@@ -3,6 +3,7 @@ package torch
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/arithlang/mlc/codegen/ptx"
@@ -131,6 +132,9 @@ func initOf(p check.BiasParam) (Init, error) {
 		return Init{Kind: "uniform", Low: i.A, High: i.B}, nil
 	case "normal":
 		return Init{Kind: "normal", Std: i.A}, nil
+	case "xavier":
+		bound := math.Sqrt(6 / (i.A + i.B)) // Glorot and Bengio 2010, section 4.2.1
+		return Init{Kind: "uniform", Low: -bound, High: bound}, nil
 	case "file":
 		return Init{Kind: "values", Values: p.Values}, nil
 	default:
