@@ -1,21 +1,68 @@
 package build
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/codegen/ptx/ptxtest"
 	"github.com/arithlang/mlc/codegen/torch"
 	"github.com/arithlang/mlc/export"
 	"github.com/arithlang/mlc/internal/full"
 )
 
+// pythonWith runs a Python program that imports packages from a folder.
+func pythonWith(t *testing.T, dir string, env []string, args ...string) {
+	t.Helper()
+	cmd := exec.Command(full.Needs(t, full.Python), args...)
+	cmd.Env = append(append(os.Environ(), "PYTHONPATH="+dir, "PYTHONDONTWRITEBYTECODE=1", "OMP_NUM_THREADS=1"), env...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestAttentionExamples runs the example of docs/attention.md, and a short training of the model in
+// python/examples.
+func TestAttentionExamples(t *testing.T) {
+	full.Needs(t, full.Python)
+	page, err := os.ReadFile("../../docs/attention.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := func(language string) string {
+		_, rest, _ := strings.Cut(string(page), "```"+language+"\n")
+		text, _, found := strings.Cut(rest, "```")
+		if !found {
+			t.Fatalf("docs/attention.md has no block of %s", language)
+		}
+		return text
+	}
+	dir := t.TempDir()
+	spec := filepath.Join(dir, "kerple.arith")
+	if err := os.WriteFile(spec, []byte(block("arith")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	sh := &shell.Shell{Context: t.Context(), Out: io.Discard, Err: os.Stderr}
+	for _, c := range []Attention{
+		{File: spec, Out: filepath.Join(dir, "kerple")},
+		{File: "../../specs/attention/t5.arith", Out: filepath.Join(dir, "t5"), Set: []string{"attention.heads=4", "attention.width=16"}},
+	} {
+		if err := c.Write(sh); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pythonWith(t, dir, nil, "-c", block("python"))
+	pythonWith(t, dir, nil, "../../python/examples/copy_digits.py", "--steps", "3", "--device", "cpu")
+}
+
 // TestAttentionInPython writes a package for each bias and mask and compares its kernels, on the
 // simulator, with PyTorch in float64: results, gradients, and bits of several runs.
 func TestAttentionInPython(t *testing.T) {
-	python := full.Needs(t, full.Python)
+	full.Needs(t, full.Python)
 	full.Needs(t, full.CC)
 	dir := t.TempDir()
 	library := filepath.Join(dir, "libcuda.so")
@@ -45,9 +92,5 @@ func TestAttentionInPython(t *testing.T) {
 			}
 		}
 	}
-	cmd := exec.Command(python, "testdata/attention.py", dir)
-	cmd.Env = append(os.Environ(), "MLC_LIBCUDA="+library, "MLC_LIBCUDA_MEMORY=cpu", "PYTHONDONTWRITEBYTECODE=1", "OMP_NUM_THREADS=1")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
+	pythonWith(t, dir, []string{"MLC_LIBCUDA=" + library, "MLC_LIBCUDA_MEMORY=cpu"}, "testdata/attention.py", dir)
 }
