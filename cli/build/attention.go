@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/arithlang/mlc/cli/paths"
 	"github.com/arithlang/mlc/cli/project"
@@ -26,12 +28,20 @@ type Attention struct {
 // identifier matches the names of Python packages.
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
+// taken are names that Python has for itself, and the modules that a package imports.
+const taken = `False None True and as assert async await break class continue def del elif else except finally for from global
+	if import in is lambda nonlocal not or pass raise return try while with yield
+	ctypes hashlib inspect json math os struct sys threading torch typing`
+
 // Write compiles the spec and writes the package. It prints findings, and returns shell.ErrShown
 // if they are errors.
 func (c *Attention) Write(sh *shell.Shell) error {
 	out := filepath.Clean(c.Out)
-	if name := filepath.Base(out); !identifier.MatchString(name) {
+	switch name := filepath.Base(out); {
+	case !identifier.MatchString(name):
 		return shell.Usagef("--out %s: Python cannot import a package named %q: use letters, digits and _", c.Out, name)
+	case slices.Contains(strings.Fields(taken), name):
+		return shell.Usagef("--out %s: the name %s means something else in Python: use another one", c.Out, name)
 	}
 	where, err := project.Find("", "")
 	if err != nil {

@@ -1,6 +1,7 @@
 package ptx_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/arithlang/mlc/codegen"
@@ -10,27 +11,34 @@ import (
 )
 
 // TestAttentionAlone compares the kernels of attention alone with the interpreter: with few queries
-// and keys, and with more keys than are in registers at once.
+// and keys, and with more keys than are in registers at once. Heads have widths with different room
+// in shared memory.
 func TestAttentionAlone(t *testing.T) {
-	specs, err := ptxtest.Attentions(2, 1, 16)
-	if err != nil {
-		t.Fatal(err)
-	}
 	seen := map[string]bool{}
-	for _, a := range specs {
-		for _, p := range []*lower.Program{a.F32, a.BF16} {
-			var ks []*kernel.Kernel
-			for _, k := range p.Kernels {
-				same := *k
-				same.Name = ""
-				if !seen[same.String()] {
-					ks = append(ks, k)
+	for _, width := range []int{16, 8, 64, 128} {
+		var names []string
+		if width != 16 {
+			names = []string{"kerple"} // with a sum by distance
+		}
+		specs, err := ptxtest.Attentions(2, 1, width, names...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range specs {
+			for _, p := range []*lower.Program{a.F32, a.BF16} {
+				var ks []*kernel.Kernel
+				for _, k := range p.Kernels {
+					same := *k
+					same.Name = ""
+					if !seen[same.String()] {
+						ks = append(ks, k)
+					}
+					seen[same.String()] = true
 				}
-				seen[same.String()] = true
+				t.Run(fmt.Sprintf("%s_%d", a.Name, width), func(t *testing.T) {
+					ptxtest.Compare(t, ks, codegen.ModuleOptions(p), *all, launchesAlone...)
+				})
 			}
-			t.Run(a.Name, func(t *testing.T) {
-				ptxtest.Compare(t, ks, codegen.ModuleOptions(p), *all, launchesAlone...)
-			})
 		}
 	}
 }

@@ -56,6 +56,9 @@ func ofAttention(path string) bool {
 
 // attention resolves and vets a spec of attention alone. It returns nil after errors.
 func (c *checker) attention() *Attention {
+	if c.unparsed { // the block may be in the text that did not parse
+		return nil
+	}
 	if !c.alone() {
 		c.report("E0361", c.where("attention"), "this spec has no attention of its own").
 			WithHelp("write attention { … } in a spec without a task and a model")
@@ -67,9 +70,6 @@ func (c *checker) attention() *Attention {
 	c.lang = c.lang.withoutPositions()
 	c.fold()
 	c.resolveValues()
-	if c.unparsed { // further findings would be guesses
-		return nil
-	}
 	c.collect()
 	a := &Attention{Name: c.name, Heads: c.int("attention.heads"), Width: c.int("attention.width"), Site: c.site("attention"), Pos: c.place("attention")}
 	if c.list.HasErrors() {

@@ -13,8 +13,8 @@ import (
 // limit of every GPU.
 func Verify(f *Func) error {
 	var v verifier
-	if f.static > mostStatic {
-		v.err = fmt.Errorf("%d bytes of static shared memory, %d is the most", f.static, mostStatic)
+	if f.static > MostStatic {
+		v.err = fmt.Errorf("%d bytes of static shared memory, %d is the most", f.static, MostStatic)
 	}
 	v.values(f.body)
 	for v.changed = v.err == nil; v.changed; {
@@ -30,7 +30,8 @@ func Verify(f *Func) error {
 	return nil
 }
 
-const mostStatic = 48 << 10
+// MostStatic is how many bytes of static shared memory a kernel may declare.
+const MostStatic = 48 << 10
 
 type verifier struct {
 	err     error

@@ -22,8 +22,6 @@ const (
 
 	laneRows = 2 // rows of a lane: g and g + 8
 
-	mostStatic = 48 << 10 // bytes of shared memory that a kernel may declare
-
 	attentionBeside = 2 // blocks: one computes while the other waits; 3 have too few registers
 )
 
@@ -149,7 +147,7 @@ func (a *attend) shared(rows ...int) (all []emit.Swizzled) {
 
 // apart reports whether keys and values fit into shared memory together.
 func (a *attend) apart() bool {
-	return (2*keysAtOnce+a.MostRows())*a.width*emit.NarrowBytes <= mostStatic
+	return (2*keysAtOnce+a.MostRows())*a.width*emit.NarrowBytes <= asm.MostStatic
 }
 
 // cell computes the results of some queries.

@@ -24,7 +24,7 @@ const (
 func (g *attentionGrad) room() (blocks, keys int) {
 	row := 2 * emit.NarrowBytes * int(g.scores.Axes[2].Size.I) // of two factors
 	for _, r := range [][2]int{{2, keysAtOnce}, {2, keysAtOnce / 2}, {1, keysAtOnce / 2}} {
-		if blocks, keys = r[0], r[1]; (blocks*blockOfRows+keys)*row <= mostStatic {
+		if blocks, keys = r[0], r[1]; (blocks*blockOfRows+keys)*row <= asm.MostStatic {
 			break
 		}
 	}

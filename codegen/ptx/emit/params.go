@@ -125,17 +125,17 @@ type tile struct {
 	size    *expr.Expr // in bytes, a multiple of tileAlign
 }
 
-// Place puts tiles of known size into static shared memory up to staticLimit, and the others into
-// the launch's scratch.
+// Place puts tiles of known size into static shared memory, up to staticLimit and within the limit of
+// a kernel, and the others into the launch's scratch.
 func (p *Builder) Place(tiles []kernel.Stmt, own map[string]bool) {
 	var late []tile
-	used := 0
+	used, room := 0, min(staticLimit, asm.MostStatic-p.Launch.Static)
 	for _, n := range tiles {
 		a := n.(*kernel.Tile)
 		size := CeilDiv(a.Shape[0], tileAlign/kernel.Bytes(a.Type))
 		t := tile{a.Name, a.Type, !p.Group.Whole || own[a.Name], expr.Simplify(expr.New(expr.Mul, size, expr.Int(tileAlign)))}
 		bytes := p.bytes(t)
-		if !bytes.IsConst() || used+int(bytes.I) > staticLimit {
+		if !bytes.IsConst() || used+int(bytes.I) > room {
 			late = append(late, t)
 			continue
 		}

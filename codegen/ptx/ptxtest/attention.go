@@ -2,6 +2,7 @@ package ptxtest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/arithlang/mlc/compiler"
@@ -53,12 +54,15 @@ type Attention struct {
 }
 
 // Attentions compiles specs of attention alone: each bias with one of the masks, causal or not, and
-// with -tags full with each.
-func Attentions(heads, keyHeads, width int) ([]Attention, error) {
+// with -tags full with each. With names it takes only the biases of these names.
+func Attentions(heads, keyHeads, width int, names ...string) ([]Attention, error) {
 	var all []Attention
 	for i, b := range attentionBiases {
 		for k, m := range attentionMasks {
 			for _, causal := range []bool{false, true} {
+				if len(names) > 0 && !slices.Contains(names, b.name) {
+					continue
+				}
 				if !full.Tests && (k != i%len(attentionMasks) || causal != (i/len(attentionMasks)%2 == 0)) {
 					continue
 				}
