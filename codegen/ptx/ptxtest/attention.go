@@ -39,6 +39,9 @@ var attentionBiases = []struct{ name, value, definition string }{
 	{"sum", "t5(buckets = 4) + kerple() + alibi()", ""},
 }
 
+// few are biases that together have each kind of table and of gradient.
+var few = []string{"none", "kerple", "t5", "fire", "keys"}
+
 // attentionMasks are masks of an attention alone. The last one closes all keys of some queries.
 var attentionMasks = []struct{ name, value string }{
 	{"open", "true"},
@@ -53,10 +56,13 @@ type Attention struct {
 	*compiler.Attention
 }
 
-// Attentions compiles specs of attention alone: each bias with one of the masks, causal or not, and
-// with -tags full with each. With names it takes only the biases of these names.
+// Attentions compiles specs of attention alone: a few biases with one of the masks, causal or not, and
+// with -tags full each bias with each mask. With names it takes only the biases of these names.
 func Attentions(heads, keyHeads, width int, names ...string) ([]Attention, error) {
 	var all []Attention
+	if len(names) == 0 && !full.Tests {
+		names = few
+	}
 	for i, b := range attentionBiases {
 		for k, m := range attentionMasks {
 			for _, causal := range []bool{false, true} {
