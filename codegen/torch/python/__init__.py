@@ -101,12 +101,15 @@ def attention(
         return _op.attention(query, key, value, (), layout)
     if bias is None or getattr(bias, "_identity", None) != _op.identity:
         has = "is missing" if bias is None else f"is a {type(bias).__module__}.{type(bias).__qualname__}"
-        raise TypeError(f"attention: bias {has}, and must be a {Bias.__module__}.Bias of this package, made once by Bias()")
+        raise TypeError(
+            f"attention: bias {has}, and must be a {Bias.__module__}.Bias of this package, made once by Bias()"
+        )
     values = bias()
     for p, x in zip(_op.parameters, values):
         if isinstance(query, Tensor) and x.device != query.device:
             raise ValueError(
-                f"attention: bias.{p['attribute']} is on {x.device} and query on {query.device}: move it by bias.to(query.device)"
+                f"attention: bias.{p['attribute']} is on {x.device} and query on {query.device}: "
+                "move it by bias.to(query.device)"
             )
         if list(x.shape) != p["shape"]:
             raise ValueError(f"attention: bias.{p['attribute']} has shape {list(x.shape)}, and must have {p['shape']}")

@@ -59,10 +59,10 @@ class _Driver:
         try:
             self.library = ctypes.CDLL(path)
         except OSError as error:
-            what = "this PyTorch is for ROCm, and the kernels are for NVIDIA GPUs" if torch.version.hip else (
-                "install NVIDIA's driver, or set MLC_LIBCUDA to the path of its library"
-            )
-            raise RuntimeError(f"attention: cannot open CUDA's driver library: {error}: {what}") from None
+            remedy = "install NVIDIA's driver, or set MLC_LIBCUDA to the path of its library"
+            if torch.version.hip:
+                remedy = "this PyTorch is for ROCm, and the kernels are for NVIDIA's GPUs: compute on the CPU"
+            raise RuntimeError(f"attention: cannot open CUDA's driver library: {error}: {remedy}") from None
         self.devices: Dict[int, _Device] = {}
         self.launch = self.library.cuLaunchKernel
         self.current = self.library.cuCtxGetCurrent
@@ -86,9 +86,7 @@ class _Driver:
         if said:
             texts[1] += f" ({said})"
         remedy = _REMEDIES.get(status)
-        raise RuntimeError(
-            f"attention: {doing}: {texts[0]} ({status}): {texts[1]}" + (f": {remedy}" if remedy else "")
-        )
+        raise RuntimeError(f"attention: {doing}: {texts[0]} ({status}): {texts[1]}" + (f": {remedy}" if remedy else ""))
 
     def attribute(self, which: int, device: int) -> int:
         value = ctypes.c_int()
@@ -175,9 +173,7 @@ class _Program:
 
     def __init__(self, device: _Device, row: Dict[str, Any], function: Callable[[str], ctypes.c_void_p]) -> None:
         self.device = device
-        self.temporaries = [
-            (t["name"], getattr(torch, t["type"]), formula(t["elements"])) for t in row["temporaries"]
-        ]
+        self.temporaries = [(t["name"], getattr(torch, t["type"]), formula(t["elements"])) for t in row["temporaries"]]
         self.launches = [_Launch(launch, function(launch["entry"])) for launch in row["launches"]]
         self.plans: Dict[Tuple[int, int, int, int], _Plan] = {}
 
@@ -292,7 +288,9 @@ def _load(table: Dict[str, Any], module: str, device: torch.device) -> _Module:
     """Returns a module, loaded on a device. It opens the driver library first, if need be."""
     global _driver
     if _forked:
-        raise RuntimeError("attention: CUDA was used before this process was forked: start processes by the method 'spawn'")
+        raise RuntimeError(
+            "attention: CUDA was used before this process was forked: start processes by the method 'spawn'"
+        )
     if _capturing():
         raise RuntimeError(
             "attention: kernels cannot be loaded while a CUDA graph is captured: call attention once on "
@@ -343,9 +341,10 @@ class Session:
             most = min(most, _SCRATCH_BLOCKS * self.device.multiprocessors)  # so scratch memory has a bound
         for first in range(0, replicas, most):
             count = min(replicas - first, most)
-            self._run(loaded, loaded.plan(B, T, S, count), count, {
-                name: (tensor, skip + first * step, step) for name, (tensor, skip, step) in buffers.items()
-            } if first else buffers)
+            part = buffers
+            if first:
+                part = {name: (x, skip + first * step, step) for name, (x, skip, step) in buffers.items()}
+            self._run(loaded, loaded.plan(B, T, S, count), count, part)
 
     def _run(
         self, program: _Program, plan: _Plan, replicas: int, buffers: Dict[str, Tuple[torch.Tensor, int, int]]

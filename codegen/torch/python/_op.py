@@ -120,12 +120,21 @@ def _forward(query: Tensor, key: Tensor, value: Tensor, *values: Tensor) -> Tupl
 
 
 def _backward(
-    dy: Tensor, query: Tensor, key: Tensor, value: Tensor, y: Optional[Tensor], filled: Optional[Tensor],
-    largest: Tensor, norm: Tensor, *values: Tensor,
+    dy: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    y: Optional[Tensor],
+    filled: Optional[Tensor],
+    largest: Tensor,
+    norm: Tensor,
+    *values: Tensor,
 ) -> Tuple[Tensor, ...]:
     B, T, _, _ = query.shape
     S = key.shape[1]
-    examples = dict(q=_ready(query), k=_ready(key), v=_ready(value), dy=_ready(dy), largest=_ready(largest), norm=_ready(norm))
+    examples = dict(
+        q=_ready(query), k=_ready(key), v=_ready(value), dy=_ready(dy), largest=_ready(largest), norm=_ready(norm)
+    )
     if y is not None:
         examples["y"] = _ready(y)
     results = [x.new_empty(x.shape) for x in (query, key, value)]
@@ -143,9 +152,13 @@ def _backward(
         steps = {name: (x, group * x[0].numel() * x.element_size()) for name, x in examples.items()}
         steps["dtable"] = (tables, tables[0].numel() * tables.element_size())
         if groups:
-            session.run("backward", group, T, S, {**shared, **{name: (x, 0, s) for name, (x, s) in steps.items()}}, groups)
+            session.run(
+                "backward", group, T, S, {**shared, **{name: (x, 0, s) for name, (x, s) in steps.items()}}, groups
+            )
         if rest:
-            session.run("backward", rest, T, S, {**shared, **{name: (x, groups * s, 0) for name, (x, s) in steps.items()}})
+            session.run(
+                "backward", rest, T, S, {**shared, **{name: (x, groups * s, 0) for name, (x, s) in steps.items()}}
+            )
         dtable = tables
         if len(tables) > 1:
             dtable = tables.new_empty(_table_shape(T, S))
@@ -246,7 +259,9 @@ class _Eager(_Attention):
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> None:
-        raise NotImplementedError("attention: its kernels have no forward-mode derivative: use backward(), or compute on the CPU")
+        raise NotImplementedError(
+            "attention: its kernels have no forward-mode derivative: use backward(), or compute on the CPU"
+        )
 
 
 # PyTorch asks for the signature at each call, which is half of the call's time without this.
@@ -285,15 +300,15 @@ def _check(arguments: Dict[str, Tensor], layout: str) -> None:
         if x.dim() != 4:
             raise ValueError(f"attention: {name} has shape {list(x.shape)}, and must have four dimensions [{names}]")
         if x.shape[heads] != count or x.shape[3] != D:
-            other = " (for layout='bthd' say so)" if layout == "bhtd" and x.shape[2] == count else (
-                " (for layout='bhtd' say so)" if layout == "bthd" and x.shape[1] == count else ""
-            )
+            swapped = "bthd" if layout == "bhtd" else "bhtd"
+            hint = f": for the other order say layout={swapped!r}" if x.shape[heads] != count == x.shape[time] else ""
             raise ValueError(
-                f"attention: {name} has shape {list(x.shape)}, and [{names}] must have {count} heads of width {D}{other}"
+                f"attention: {name} has shape {list(x.shape)}, and [{names}] must have {count} heads of width {D}{hint}"
             )
         if x.shape[0] != query.shape[0]:
             raise ValueError(
-                f"attention: {name} has shape {list(x.shape)} and query {list(query.shape)}: batches B differ: expand one"
+                f"attention: {name} has shape {list(x.shape)} and query {list(query.shape)}: "
+                "batches B differ: expand one"
             )
         if x.device != query.device:
             raise ValueError(f"attention: {name} is on {x.device} and query on {query.device}: move one by .to(device)")
@@ -303,7 +318,8 @@ def _check(arguments: Dict[str, Tensor], layout: str) -> None:
             raise TypeError(f"attention: {name} has type {x.dtype} and query {query.dtype}: convert one by .to(dtype)")
     if value.shape[time] != key.shape[time]:
         raise ValueError(
-            f"attention: value has shape {list(value.shape)} and key {list(key.shape)}: lengths S differ, and each key has one value"
+            f"attention: value has shape {list(value.shape)} and key {list(key.shape)}: lengths S differ, "
+            "and each key has one value"
         )
 
 
@@ -311,15 +327,16 @@ def _check_kernels(query: Tensor, key: Tensor) -> None:
     """Checks what kernels cannot do. Tensors are [B, T, H, D]."""
     if query.dtype not in _modules:
         types = " or ".join(map(str, _modules))
-        remedy = "query.to(torch.bfloat16), and so key and value" if torch.bfloat16 in _modules else "query.float(), and so key and value"
+        remedy = "query.to(torch.bfloat16)" if torch.bfloat16 in _modules else "query.float()"
         raise TypeError(
-            f"attention: query has type {query.dtype}, and kernels are for {types}: use {remedy}; under autocast, "
-            "give torch.autocast that dtype or leave attention out of it"
+            f"attention: query has type {query.dtype}, and kernels are for {types}: use {remedy}, and so for key and "
+            "value; under autocast, give torch.autocast that dtype or leave attention out of it"
         )
     B, T, _, _ = query.shape
     S = key.shape[1]
     for name, count, shape in (
-        ("query", B * T * H * D, query.shape), ("key", B * S * HK * D, key.shape),
+        ("query", B * T * H * D, query.shape),
+        ("key", B * S * HK * D, key.shape),
         *([("the table of the bias", H * _cells(B, T, S, T), _table_shape(T, S))] if _TABLE else []),
     ):
         if count >= _MOST:

@@ -2,7 +2,6 @@
 programs that Python computes."""
 
 import ctypes
-import math
 import os
 import struct
 import threading
@@ -15,8 +14,8 @@ import torch.autograd.forward_ad as forward
 import torch.utils.checkpoint
 from torch._dynamo.testing import CompileCounterWithBackend
 from common import inputs, package, refused
+from programs import Computed, both
 
-import kerple
 from kerple import Bias, _driver, _op, attention
 
 table = _op.table
@@ -114,13 +113,17 @@ class Launches(unittest.TestCase):
                 want += [("sum_tables", groups + (rest > 0), 1)] * (groups + (rest > 0) > 1) + [("table_grad", 1, 1)]
                 self.assertEqual(names, want)
                 for program, _, _, _, _, at in recorded.runs:
-                    self.assertEqual("y" in at, program == "forward" or program == "backward" and dtype == torch.bfloat16)
+                    self.assertEqual(
+                        "y" in at, program == "forward" or program == "backward" and dtype == torch.bfloat16
+                    )
                 size = q.element_size()
                 backward = [r for r in recorded.runs if r[0] == "backward"]
                 if groups:
                     at = backward[0][5]
-                    self.assertEqual([at[n][1] for n in ("q", "k", "dv", "largest", "dtable", "table")], [
-                        4 * T * 64 * size, 4 * S * 32 * size, 4 * S * 32 * size, 4 * T * 4 * 4, 4 * T * S * 4, 0])
+                    self.assertEqual(
+                        [at[n][1] for n in ("q", "k", "dv", "largest", "dtable", "table")],
+                        [4 * T * 64 * size, 4 * S * 32 * size, 4 * S * 32 * size, 4 * T * 4 * 4, 4 * T * S * 4, 0],
+                    )
                     if rest:
                         other = backward[1][5]
                         for n in ("q", "k", "v", "dy", "largest", "norm", "dq", "dk", "dv", "dtable"):
@@ -133,7 +136,12 @@ class Launches(unittest.TestCase):
         rows = base[:-1].view(10, 5, 4, 16)
         _, k, v = inputs(grad=False)
         apart = torch.randn(10, 4, 16, 5).transpose(2, 3)  # elements of a row are not next to each other
-        for query, copied in ((rows.transpose(1, 2), False), (apart, True), (rows.transpose(1, 2).contiguous(), True), (base[1:].view(10, 5, 4, 16).transpose(1, 2), True)):
+        for query, copied in (
+            (rows.transpose(1, 2), False),
+            (apart, True),
+            (rows.transpose(1, 2).contiguous(), True),
+            (base[1:].view(10, 5, 4, 16).transpose(1, 2), True),
+        ):
             with Recorded() as recorded:
                 y = attention(query, k, v, bias)
             at = recorded.runs[1][5]
@@ -224,7 +232,11 @@ class Launches(unittest.TestCase):
                 with mock.patch.object(torch.cuda, "current_stream", lambda index: mock.Mock(cuda_stream=2000 + index)):
                     self.assertEqual(_driver._stream(3), 2003)
         q, k, v = inputs(grad=False)
-        with mock.patch.object(_driver, "_stream", lambda index: 0x123456789A + index), Recorded() as recorded, torch.inference_mode():
+        with (
+            mock.patch.object(_driver, "_stream", lambda index: 0x123456789A + index),
+            Recorded() as recorded,
+            torch.inference_mode(),
+        ):
             attention(q, k, v, Bias())
         self.assertEqual({line[8] for line in recorded.of("launch")}, {"0x123456789a"})
 
@@ -240,104 +252,6 @@ class Launches(unittest.TestCase):
         self.assertEqual((len(recorded.of("cuInit")), len(recorded.of("load")), len(recorded.of("retain"))), (1, 1, 1))
         self.assertEqual(len(recorded.of("launch")), 8 * 3)
         self.assertEqual(recorded.of("attribute"), [["scores_1", "8", str(101376 - 1024)], ["grad_1", "8", "101376"]])
-
-
-class Computed:
-    """Computes programs in Python on the buffers that a program is given, replica by replica."""
-
-    def __enter__(self):
-        self.run = _driver.Session.run
-        _driver.Session.run = lambda session, *args: aside(compute, *args)
-        return self
-
-    def __exit__(self, *_):
-        _driver.Session.run = self.run
-
-
-def aside(call, *args):
-    """Calls in a thread, where autograd works: inside an operator it does not."""
-    failed = []
-
-    def body():
-        try:
-            call(*args)
-        except Exception as error:
-            failed.append(error)
-
-    thread = threading.Thread(target=body)
-    thread.start()
-    thread.join()
-    if failed:
-        raise failed[0]
-
-
-def compute(program, B, T, S, buffers, replicas=1):
-    shapes = dict.fromkeys(("q", "y", "dy", "dq"), (B, T, 4, 16)) | dict.fromkeys(("k", "v", "dk", "dv"), (B, S, 2, 16))
-    shapes |= dict.fromkeys(("largest", "norm"), (B, T, 4)) | dict.fromkeys(("table", "dtable"), (4, T, S)) | {"tables": (B, 4, T, S)}
-    for r in range(replicas):
-        x = {}
-        for name, (tensor, skip, step) in buffers.items():
-            shape = shapes.get(name, (4,))
-            first = (skip + r * step) // tensor.element_size()
-            x[name] = tensor.view(-1)[first : first + math.prod(shape)].view(shape)
-        steps[program](x, T, S)
-
-
-def fill(r1, r2, T, S):
-    distance = (torch.arange(T)[:, None] - torch.arange(S)).abs()
-    return -r1[:, None, None] * torch.log(1 + r2[:, None, None] * distance)
-
-
-def attend(q, k, v, bias):
-    T, S = q.shape[1], k.shape[1]
-    k, v = k.repeat_interleave(2, dim=2), v.repeat_interleave(2, dim=2)
-    scores = torch.einsum("bthd,bshd->bhts", q, k) / 4 + bias
-    scores = scores.masked_fill(torch.arange(S) > torch.arange(T)[:, None], -torch.inf)
-    return torch.einsum("bhts,bshd->bthd", scores.softmax(-1), v)
-
-
-def step_forward(x, T, S):
-    x["y"].copy_(attend(x["q"].float(), x["k"].float(), x["v"].float(), x["table"]).detach())
-    x["largest"].fill_(1)
-    x["norm"].fill_(2)
-
-
-def step_backward(x, T, S):
-    given = [x[n].detach().float().requires_grad_() for n in ("q", "k", "v", "table")]
-    for name, g in zip(("dq", "dk", "dv", "dtable"), torch.autograd.grad(attend(*given), given, x["dy"].float())):
-        x[name].copy_(g)
-    if (x["largest"] != 1).any() or (x["norm"] != 2).any():
-        raise ValueError("not those of the forward program")
-
-
-def step_table_grad(x, T, S):
-    given = [x[n].detach().requires_grad_() for n in ("kerple.r1", "kerple.r2")]
-    for name, g in zip(("d.kerple.r1", "d.kerple.r2"), torch.autograd.grad(fill(*given, T, S), given, x["dtable"])):
-        x[name].copy_(g)
-
-
-steps = {
-    "table": lambda x, T, S: x["table"].copy_(fill(x["kerple.r1"], x["kerple.r2"], T, S).detach()),
-    "forward": step_forward,
-    "backward": step_backward,
-    "sum_tables": lambda x, T, S: x["dtable"].copy_(x["tables"].sum(0)),
-    "table_grad": step_table_grad,
-}
-
-
-def both(bias, x, layout="bhtd"):
-    """Returns results and gradients by programs and by the reference."""
-    answers = []
-    for memory in ("cpu", "none"):
-        _driver.memory = memory
-        given = [t.detach().requires_grad_() for t in x]
-        bias.zero_grad()
-        y = attention(*given, bias, layout=layout)
-        torch.manual_seed(3)
-        y.backward(torch.randn(y.shape).to(y.dtype))
-        answers.append([y.detach()] + [t.grad for t in given] + [p.grad for p in bias.parameters()])
-    _driver.memory = "cpu"
-    return zip(*answers)
 
 
 class Gradients(unittest.TestCase):
@@ -401,18 +315,25 @@ class Gradients(unittest.TestCase):
         with Computed():
             for grad in (False, True):
                 x = [t.detach().transpose(1, 2).contiguous().requires_grad_(grad) for t in inputs()]
-                torch.library.opcheck(ops.forward.default, (*x, *(torch.rand(4).requires_grad_(grad) for _ in range(2))))
+                torch.library.opcheck(
+                    ops.forward.default, (*x, *(torch.rand(4).requires_grad_(grad) for _ in range(2)))
+                )
             q, k, v = (t.detach() for t in x)
             statistics = [torch.full((10, 5, 4), float(n)) for n in (1, 2)]
             for y in (None, q):
-                torch.library.opcheck(ops.backward.default, (q, q, k, v, y, torch.rand(4, 5, 7), *statistics, torch.rand(4), torch.rand(4)))
+                torch.library.opcheck(
+                    ops.backward.default,
+                    (q, q, k, v, y, torch.rand(4, 5, 7), *statistics, torch.rand(4), torch.rand(4)),
+                )
 
     def test_compile(self):
         with Computed():
             for dynamic in (None, True):
                 torch._dynamo.reset()
                 bias, counter = Bias(), CompileCounterWithBackend("aot_eager")
-                compiled = torch.compile(lambda q, k, v: attention(q, k, v, bias) * 2, fullgraph=True, dynamic=dynamic, backend=counter)
+                compiled = torch.compile(
+                    lambda q, k, v: attention(q, k, v, bias) * 2, fullgraph=True, dynamic=dynamic, backend=counter
+                )
                 for B, T, S in ((10, 5, 7), (3, 6, 9), (9, 8, 11)):
                     answers = []
                     for call in (compiled, lambda q, k, v: attention(q, k, v, bias) * 2):
@@ -480,7 +401,9 @@ class Gradients(unittest.TestCase):
                     return attention(q, k, v, self.bias).sum()
 
             called = Called()
-            gradients = torch.func.grad(lambda p: torch.func.functional_call(called, p, ()))({"bias." + n: p for n, p in values.items()})
+            gradients = torch.func.grad(lambda p: torch.func.functional_call(called, p, ()))(
+                {"bias." + n: p for n, p in values.items()}
+            )
             self.assertTrue(torch.equal(gradients["bias.r1"], bias.r1.grad))
 
 
@@ -491,40 +414,87 @@ class Refusals(unittest.TestCase):
             q, k, v = inputs()
             for x in (q, bias.r1):
                 (g,) = torch.autograd.grad(attention(q, k, v, bias).pow(2).sum(), x, create_graph=True)
-                refused(self, NotImplementedError, ["no second derivative"], torch.autograd.grad, g.sum(), x, retain_graph=True)
+                refused(
+                    self,
+                    NotImplementedError,
+                    ["no second derivative"],
+                    torch.autograd.grad,
+                    g.sum(),
+                    x,
+                    retain_graph=True,
+                )
                 refused(self, NotImplementedError, ["no second derivative", "create_graph"], g.pow(2).sum().backward)
             nested = torch.func.grad(lambda q: torch.func.grad(lambda q: attention(q, k, v, bias).sum())(q).sum())
             refused(self, NotImplementedError, ["no second derivative"], nested, q)
-            refused(self, NotImplementedError, ["vmap", "flatten"], torch.vmap(lambda q: attention(q, k, v, bias)), q[None])
+            refused(
+                self, NotImplementedError, ["vmap", "flatten"], torch.vmap(lambda q: attention(q, k, v, bias)), q[None]
+            )
             with forward.dual_level():
                 dual = forward.make_dual(q.detach(), torch.ones_like(q))
                 refused(self, NotImplementedError, ["forward-mode"], attention, dual, k.detach(), v.detach(), bias)
 
     def test_types(self):
         for dtype in (torch.float16, torch.float64):
-            refused(self, TypeError, [f"query has type {dtype}", "torch.float32 or torch.bfloat16", "query.to(torch.bfloat16)"],
-                    attention, *inputs(dtype=dtype), Bias())
+            refused(
+                self,
+                TypeError,
+                [f"query has type {dtype}", "torch.float32 or torch.bfloat16", "query.to(torch.bfloat16)"],
+                attention,
+                *inputs(dtype=dtype),
+                Bias(),
+            )
         p = package("single", lambda t: t["modules"].pop("bfloat16"))
-        refused(self, TypeError, ["kernels are for torch.float32", "query.float()"], p.attention, *inputs(dtype=torch.bfloat16), p.Bias())
+        refused(
+            self,
+            TypeError,
+            ["kernels are for torch.float32", "query.float()"],
+            p.attention,
+            *inputs(dtype=torch.bfloat16),
+            p.Bias(),
+        )
 
     def test_sizes(self):
         q, k, v = inputs(B=1, T=1, S=1)
-        refused(self, ValueError, ["query", "2147483648 elements", "2**31"], attention, q.expand(1 << 25, 4, 1, 16), k.expand(1 << 25, 2, 1, 16), v.expand(1 << 25, 2, 1, 16), Bias())
-        refused(self, ValueError, ["table of the bias", "[4, 4294967296]"], attention, q.expand(1, 4, 1 << 16, 16), k.expand(1, 2, 1 << 16, 16), v.expand(1, 2, 1 << 16, 16), Bias())
+        refused(
+            self,
+            ValueError,
+            ["query", "2147483648 elements", "2**31"],
+            attention,
+            q.expand(1 << 25, 4, 1, 16),
+            k.expand(1 << 25, 2, 1, 16),
+            v.expand(1 << 25, 2, 1, 16),
+            Bias(),
+        )
+        refused(
+            self,
+            ValueError,
+            ["table of the bias", "[4, 4294967296]"],
+            attention,
+            q.expand(1, 4, 1 << 16, 16),
+            k.expand(1, 2, 1 << 16, 16),
+            v.expand(1, 2, 1 << 16, 16),
+            Bias(),
+        )
 
     def test_driver(self):
         """Each failure names its call and says what to do."""
         q, k, v = inputs()
-        for i, (call, status, words) in enumerate((
-            ("cuInit", 100, ["cuInit", "(100)", "no GPU is visible"]),
-            ("cuInit", 3, ["(3)", "'spawn'"]),
-            ("cuDevicePrimaryCtxRetain", 2, ["cuDevicePrimaryCtxRetain", "memory is full"]),
-            ("cuModuleLoadDataEx", 222, ["float32.ptx", "line 3: a log", "driver is older", "CUDA_ERROR_RECORDED", "a recorded error"]),
-            ("cuModuleLoadDataEx", 900, ["before the capture"]),
-            ("cuModuleGetFunction", 500, ["cuModuleGetFunction of table_1"]),
-            ("cuFuncSetAttribute", 1, ["cuFuncSetAttribute of scores_1"]),
-            ("cuLaunchKernel", 700, ["launch of table_1", "CUDA_LAUNCH_BLOCKING"]),
-        )):
+        for i, (call, status, words) in enumerate(
+            (
+                ("cuInit", 100, ["cuInit", "(100)", "no GPU is visible"]),
+                ("cuInit", 3, ["(3)", "'spawn'"]),
+                ("cuDevicePrimaryCtxRetain", 2, ["cuDevicePrimaryCtxRetain", "memory is full"]),
+                (
+                    "cuModuleLoadDataEx",
+                    222,
+                    ["float32.ptx", "line 3: a log", "driver is older", "CUDA_ERROR_RECORDED", "a recorded error"],
+                ),
+                ("cuModuleLoadDataEx", 900, ["before the capture"]),
+                ("cuModuleGetFunction", 500, ["cuModuleGetFunction of table_1"]),
+                ("cuFuncSetAttribute", 1, ["cuFuncSetAttribute of scores_1"]),
+                ("cuLaunchKernel", 700, ["launch of table_1", "CUDA_LAUNCH_BLOCKING"]),
+            )
+        ):
             p = package(f"fails{i}")
             os.environ.update(RECORD_FAIL=call, RECORD_STATUS=str(status))
             try:
@@ -538,7 +508,9 @@ class Refusals(unittest.TestCase):
         p = package("old")
         os.environ["RECORD_ARCH"] = "75"
         try:
-            refused(self, RuntimeError, ["compute capability 7.5", "need 8.0", "newer GPU"], p.attention, q, k, v, p.Bias())
+            refused(
+                self, RuntimeError, ["compute capability 7.5", "need 8.0", "newer GPU"], p.attention, q, k, v, p.Bias()
+            )
         finally:
             del os.environ["RECORD_ARCH"]
         p = package("absent")
@@ -553,7 +525,9 @@ class Refusals(unittest.TestCase):
         p = package("captured")
         q, k, v = inputs()
         p._driver._capturing = lambda: True
-        refused(self, RuntimeError, ["CUDA graph", "call attention once on cpu", "float32"], p.attention, q, k, v, p.Bias())
+        refused(
+            self, RuntimeError, ["CUDA graph", "call attention once on cpu", "float32"], p.attention, q, k, v, p.Bias()
+        )
         p._driver._capturing = lambda: False
         p.attention(q, k, v, p.Bias())
         p._driver._capturing = lambda: True

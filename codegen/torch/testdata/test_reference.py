@@ -191,13 +191,17 @@ def without_parameters():
                 for launch in program["launches"]:
                     launch["arguments"] = [a for a in launch["arguments"] if a not in ("table", "dtable")]
 
-    return package("plain", change, (
-        "import torch\n"
-        "def forward(query, key, value, parameters):\n"
-        "    key, value = (x.repeat_interleave(2, dim=2) for x in (key, value))\n"
-        "    scores = torch.einsum('bthd,bshd->bhts', query, key) / 4\n"
-        "    return torch.einsum('bhts,bshd->bthd', scores.softmax(-1), value)\n"
-    ))
+    return package(
+        "plain",
+        change,
+        (
+            "import torch\n"
+            "def forward(query, key, value, parameters):\n"
+            "    key, value = (x.repeat_interleave(2, dim=2) for x in (key, value))\n"
+            "    scores = torch.einsum('bthd,bshd->bhts', query, key) / 4\n"
+            "    return torch.einsum('bhts,bshd->bthd', scores.softmax(-1), value)\n"
+        ),
+    )
 
 
 class Refusals(unittest.TestCase):
@@ -212,10 +216,12 @@ class Refusals(unittest.TestCase):
         self.refuses(ValueError, ["key has shape [2, 7, 16]", "[B, H, T, D]"], q, k[0], v)
         self.refuses(ValueError, ["query has shape [10, 4, 5, 15]", "4 heads of width 16"], q[..., 1:], k, v)
         self.refuses(ValueError, ["value has shape [10, 1, 7, 16]", "2 heads of width 16"], q, k, v[:, 1:])
-        self.refuses(ValueError, ["query has shape [10, 5, 4, 16]", "for layout='bthd' say so"], q.transpose(1, 2), k, v)
-        self.refuses(ValueError, ["query has shape [10, 4, 5, 16]", "for layout='bhtd' say so"], q, k, v, layout="bthd")
+        self.refuses(ValueError, ["query has shape [10, 5, 4, 16]", "say layout='bthd'"], q.transpose(1, 2), k, v)
+        self.refuses(ValueError, ["query has shape [10, 4, 5, 16]", "say layout='bhtd'"], q, k, v, layout="bthd")
         self.refuses(ValueError, ["key has shape [1, 2, 7, 16] and query [10, 4, 5, 16]", "expand"], q, k[:1], v)
-        self.refuses(ValueError, ["value has shape [10, 2, 6, 16] and key [10, 2, 7, 16]", "lengths S differ"], q, k, v[:, :, 1:])
+        self.refuses(
+            ValueError, ["value has shape [10, 2, 6, 16] and key [10, 2, 7, 16]", "lengths S differ"], q, k, v[:, :, 1:]
+        )
         self.refuses(TypeError, ["key has type torch.float64 and query torch.float32", ".to(dtype)"], q, k.double(), v)
         self.refuses(TypeError, ["query has type torch.int64", "floating-point"], q.long(), k, v)
         self.refuses(ValueError, ["value is on meta and query on cpu", ".to(device)"], q, k, v.to("meta"))
@@ -224,7 +230,16 @@ class Refusals(unittest.TestCase):
         q, k, v = inputs()
         refused(self, TypeError, ["bias is missing", "made once by Bias()"], attention, q, k, v)
         refused(self, TypeError, ["bias is a torch.Tensor", "kerple.Bias"], attention, q, k, v, torch.zeros(4))
-        refused(self, ValueError, ["bias.r1 is on meta and query on cpu", "bias.to(query.device)"], attention, q, k, v, Bias(device="meta"))
+        refused(
+            self,
+            ValueError,
+            ["bias.r1 is on meta and query on cpu", "bias.to(query.device)"],
+            attention,
+            q,
+            k,
+            v,
+            Bias(device="meta"),
+        )
         other = package("other", lambda t: t.update(group=8))
         refused(self, TypeError, ["bias is a other.Bias", "kerple.Bias"], attention, q, k, v, other.Bias())
         bias = Bias()
@@ -232,7 +247,14 @@ class Refusals(unittest.TestCase):
         refused(self, ValueError, ["bias.r1 has shape [3]", "must have [4]"], attention, q, k, v, bias)
 
     def test_version(self):
-        refused(self, ImportError, ["version 2", "mlc attention kerple.arith"], package, "later", lambda t: t.update(version=2))
+        refused(
+            self,
+            ImportError,
+            ["version 2", "mlc attention kerple.arith"],
+            package,
+            "later",
+            lambda t: t.update(version=2),
+        )
 
 
 class Imports(unittest.TestCase):
