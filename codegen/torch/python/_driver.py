@@ -221,7 +221,7 @@ class _Module:
             # Each function may have all shared memory from the start, since captures of a graph may follow.
             for launch in self.programs[name].launches:
                 room = device.shared - launch.static
-                if launch.scratch is not None and room > 0 and device.shared > _OUT_OF_SHARED:
+                if launch.scratch is not None and device.shared > _OUT_OF_SHARED:
                     status = driver.library.cuFuncSetAttribute(launch.function, _DYNAMIC_SHARED, room)
                     driver.check(status, f"cuFuncSetAttribute of {launch.entry}")
 

@@ -200,15 +200,13 @@ def _setup(ctx: Any, inputs: Tuple[Tensor, ...], output: Tuple[Tensor, ...]) -> 
 
 def _gradient(ctx: Any, dy: Optional[Tensor], *_: Any) -> Tuple[Optional[Tensor], ...]:
     """Returns the gradients of the inputs. The kernels compute all of them, needed or not."""
-    wanted = ctx.needs_input_grad
-    if dy is None:
-        return (None,) * len(wanted)
-    compute = _Gradient.apply if torch.is_grad_enabled() else _ops.backward.default
-    dq, dk, dv, *learned = compute(dy, *ctx.saved_tensors)
-    gradients: List[Optional[Tensor]] = [dq, dk, dv] + [None] * len(parameters)
-    for i, gradient in zip(_LEARNED, learned):
-        gradients[3 + i] = gradient
-    return tuple(g if w else None for g, w in zip(gradients, wanted))
+    gradients: List[Optional[Tensor]] = [None] * (3 + len(parameters))
+    if dy is not None:
+        compute = _Gradient.apply if torch.is_grad_enabled() else _ops.backward.default
+        gradients[0], gradients[1], gradients[2], *learned = compute(dy, *ctx.saved_tensors)
+        for i, gradient in zip(_LEARNED, learned):
+            gradients[3 + i] = gradient
+    return tuple(gradients)
 
 
 def _no_second(ctx: Any, *_: Any) -> None:

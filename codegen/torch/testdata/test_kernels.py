@@ -192,15 +192,21 @@ class Launches(unittest.TestCase):
 
     def test_scratch(self):
         """Tiles beyond the shared memory are in global memory, of a few blocks a multiprocessor."""
-        p = package("scratch")
+
+        def change(table):
+            table["modules"]["float32"]["programs"]["forward"]["launches"][1]["scratch"] = "20"
+
+        p = package("scratch", change)
         q, k, v = inputs(B=8, T=6400, S=3, grad=False)
         with Recorded() as recorded:
             p.attention(q, k, v, p.Bias())
-        (line,) = [line for line in recorded.of("launch") if line[0] == "scores_1"]
-        block = bytes.fromhex(line[-1])
-        address, room = struct.unpack("<QQ", block[-16:])
+        launches = {line[0]: line for line in recorded.of("launch")}
+        line = launches["scores_1"]
+        address, room = struct.unpack("<QQ", bytes.fromhex(line[-1])[-16:])
         self.assertEqual((line[1], line[7], room), ("12", "0", 16 * 6400 + 16))
         self.assertNotEqual(address, 0)
+        line = launches["attention_1"]
+        self.assertEqual((line[7], *struct.unpack("<QQ", bytes.fromhex(line[-1])[-16:])), ("32", 0, 32))
 
     def test_scratch_of_replicas(self):
         """Scratch memory has a bound: few replicas run at once."""
@@ -325,6 +331,17 @@ class Gradients(unittest.TestCase):
                     ops.backward.default,
                     (q, q, k, v, y, torch.rand(4, 5, 7), *statistics, torch.rand(4), torch.rand(4)),
                 )
+
+    def test_operators_alone(self):
+        """The statistics have no gradient, and the gradient's operator refuses to have one."""
+        with Computed():
+            x = [t.detach().transpose(1, 2).contiguous().requires_grad_() for t in inputs()]
+            values = [torch.rand(4) for _ in range(2)]
+            for outputs in (_op._Attention.apply(*x, *values), _op._ops.forward.default(*x, *values)):
+                self.assertEqual([t.requires_grad for t in outputs], [True, False, False, False])
+            y, largest, norm, filled = outputs
+            gradients = _op._ops.backward.default(y, *x, None, filled, largest, norm, *values)
+            refused(self, NotImplementedError, ["no second derivative"], gradients[0].sum().backward)
 
     def test_compile(self):
         with Computed():

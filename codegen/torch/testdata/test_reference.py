@@ -91,7 +91,8 @@ class Values(unittest.TestCase):
         with torch.autocast("cpu", dtype=torch.bfloat16):
             y = attention(q, k.bfloat16(), v, bias)
             self.assertTrue(all(x.dtype == torch.float32 for x in bias()))
-        self.assertEqual(y.dtype, torch.bfloat16)
+            wide = attention(q.double(), k.double(), v.double(), bias)
+        self.assertEqual((y.dtype, wide.dtype), (torch.bfloat16, torch.float64))
         rounded = attention(*(x.bfloat16() for x in (q, k, v)), bias)
         self.assertTrue(torch.equal(y, rounded))
 
