@@ -7,6 +7,7 @@ import (
 	"github.com/arithlang/mlc/cli/look"
 	"github.com/arithlang/mlc/cli/project"
 	"github.com/arithlang/mlc/cli/shell"
+	"github.com/arithlang/mlc/compiler"
 )
 
 // explainCmd is the verb explain.
@@ -95,11 +96,26 @@ func (c *explainCmd) alone(sh *shell.Shell, root string) (shown bool, err error)
 	if a == nil || err != nil {
 		return false, err
 	}
-	if c.Stage != "" && c.Stage != "resolved" || c.Line != "" || c.Out != "" || c.Func != "" || c.Only != "" || len(c.Point) > 0 {
-		return true, shell.Usagef("%s is a spec of attention alone, which has no stage but resolved: use %s for its kernels",
-			s.Shown(s.Name), shell.Hint("attention", s.Shown(s.Name), "-o", "DIR"))
+	if c.Line != "" || c.Out != "" || c.Only != "" || len(c.Point) > 0 {
+		return true, shell.Usagef("%s is a spec of attention alone: of the flags of explain, --stage, --func and --set are for it", s.Shown(s.Name))
 	}
-	return true, look.ExplainAttention(sh, s, a, c.Stage)
+	if c.Stage == "" || c.Stage == "resolved" {
+		return true, look.ExplainAttention(sh, s, a, c.Stage)
+	}
+	if err := look.CheckAloneStage(c.Stage); err != nil {
+		return true, err
+	}
+	compiled, err := shell.Await(sh, func() (*compiler.Attention, error) {
+		compiled, _, err := compiler.CompileAttention(s.Asks(c.Set))
+		return compiled, err
+	})
+	if err != nil {
+		return true, err
+	}
+	if err := look.CheckFunction(compiled.Stages, c.Func); err != nil {
+		return true, err
+	}
+	return true, look.PrintStages(sh, compiled.Stages, c.Stage, c.Func, look.OnCard{})
 }
 
 // training explains one training.

@@ -17,6 +17,7 @@ type Attention struct {
 	Spec   *check.Attention
 	F32    *lower.Program // the kernels for queries, keys and values of F32
 	BF16   *lower.Program // the kernels for BF16
+	Stages *Program       // the same as two stages without specs, named as PyTorch names the types
 	Source string         // the path of the spec, as given
 }
 
@@ -27,22 +28,29 @@ func CompileAttention(opts check.Options) (*Attention, diag.List, error) {
 	if found.HasErrors() {
 		return nil, found, nil
 	}
-	a := &Attention{Spec: spec, Source: opts.Path}
-	var err error
-	if a.F32, err = alone(spec, expr.F32); err != nil {
-		return nil, found, err
+	a := &Attention{Spec: spec, Source: opts.Path, Stages: &Program{Source: opts.Path}}
+	for _, t := range []struct {
+		name    string
+		elem    expr.Type
+		lowered **lower.Program
+	}{{"float32", expr.F32, &a.F32}, {"bfloat16", expr.BF16, &a.BF16}} {
+		p, err := alone(spec, t.elem)
+		if err != nil {
+			return nil, found, err
+		}
+		p.Source, p.Stage = opts.Path, t.name
+		a.Stages.Stages, *t.lowered = append(a.Stages.Stages, p), p.Lowered
 	}
-	a.BF16, err = alone(spec, expr.BF16)
-	return a, found, err
+	return a, found, nil
 }
 
 // alone lowers an attention for elements of a type.
-func alone(spec *check.Attention, elem expr.Type) (*lower.Program, error) {
-	p, err := model.Alone(spec, elem)
+func alone(spec *check.Attention, elem expr.Type) (*Program, error) {
+	built, err := model.Alone(spec, elem)
 	if err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}
-	for _, prog := range p.Programs {
+	for _, prog := range built.Programs {
 		for _, c := range prog.Calls() {
 			c.Func = opt.DCE(opt.CSE(opt.Simplify(c.Func)))
 			if err := ir.Verify(c.Func); err != nil {
@@ -50,5 +58,6 @@ func alone(spec *check.Attention, elem expr.Type) (*lower.Program, error) {
 			}
 		}
 	}
-	return lower.Lower(p)
+	lowered, err := lower.Lower(built)
+	return &Program{Plan: built, Lowered: lowered}, err
 }

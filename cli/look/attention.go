@@ -2,6 +2,7 @@ package look
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/arithlang/mlc/cli/project"
@@ -39,6 +40,18 @@ func (t *attentionTensor) elements() int {
 		n *= d
 	}
 	return n
+}
+
+// aloneStages are the stages of attention alone besides resolved. Each has the kernels for float32,
+// then those for bfloat16.
+var aloneStages = []string{"fused", "kernel", "flat", "schedule", "plan"}
+
+// CheckAloneStage returns a shell.UsageError if attention alone has no such stage.
+func CheckAloneStage(stage string) error {
+	if slices.Contains(aloneStages, stage) {
+		return nil
+	}
+	return shell.Usagef("attention alone has no stage %s: its stages are resolved, %s; mlc attention FILE -o DIR writes its PTX", stage, strings.Join(aloneStages, ", "))
 }
 
 // ExplainAttention prints the sizes of attention alone, or its resolved form if stage is

@@ -153,42 +153,23 @@ func LineOf(index *expr.Expr) (slope int64, ok bool) {
 	return slope, true
 }
 
-// OfDistance reports whether a bias depends on i and j through j - i, and only so, and is safe at
-// every distance: it divides integers by constants, and clips indices.
+// OfDistance reports whether a mask or bias depends on i and j only through j - i.
 func OfDistance(e *expr.Expr) bool {
-	var parts []linear
-	safe := sums(e, &parts)
-	expr.Walk(e, func(x *expr.Expr) {
-		switch {
-		case (x.Op == expr.Div || x.Op == expr.Mod) && x.Type == expr.I32:
-			safe = safe && x.Args[1].IsConst() && x.Args[1].I != 0
-		case x.Op == expr.Elem:
-			for _, at := range x.Args {
-				safe = safe && (!OverCells(at) || clipped(at))
-			}
-		}
-	})
-	if !safe {
-		return false
+	if !OverCells(e) {
+		return true
 	}
-	return len(parts) > 0 && !slices.ContainsFunc(parts, func(l linear) bool { return l.coef["j"] != -l.coef["i"] })
-}
-
-// clipped reports whether an index is between two constants. They are within the parameter's
-// shape, as package check requires at open cells.
-func clipped(e *expr.Expr) bool {
-	within := func(e *expr.Expr, outer, inner expr.Op) bool {
-		if e.Op != outer {
-			return false
-		}
-		for n, x := range e.Args {
-			if x.IsConst() && e.Args[1-n].Op == inner && slices.ContainsFunc(e.Args[1-n].Args, (*expr.Expr).IsConst) {
-				return true
-			}
-		}
-		return false
+	if l, ok := linearOf(e); ok {
+		return l.coef["j"] == -l.coef["i"]
 	}
-	return within(e, expr.Min, expr.Max) || within(e, expr.Max, expr.Min)
+	switch e.Op {
+	case expr.Var:
+		return false
+	case expr.Lt, expr.Le, expr.Eq, expr.Ne:
+		if l, ok := linearOf(bin(expr.Sub, e.Args[0], e.Args[1])); ok && e.Args[0].Type == expr.I32 {
+			return l.coef["j"] == -l.coef["i"]
+		}
+	}
+	return !slices.ContainsFunc(e.Args, func(a *expr.Expr) bool { return !OfDistance(a) })
 }
 
 // sums collects the largest linear parts of e that differ between cells, and reports

@@ -109,10 +109,12 @@ func (a *alone) program(name string, build func(b *ir.Builder)) {
 	a.plan.Programs = append(a.plan.Programs, p)
 }
 
-// lineable reports whether the bias can be a line: it depends on the distance of query and key
-// alone. The gradient of a line is divided by the scale.
+// lineable reports whether the bias can be a line: bias and mask depend on the distance of query and
+// key alone. With another mask, a bias need not have a value at all distances. The gradient of a line
+// is divided by the scale.
 func lineable(s *check.Site) bool {
-	return s.Bias != nil && ir.OfDistance(s.Bias) && !expr.Depends(s.Bias, "I") && !expr.Depends(s.Bias, "J") && s.Scale != 0
+	attr := ir.AttnAttr{Mask: s.Mask, Bias: s.Bias}
+	return s.Bias != nil && ir.OfDistance(s.Bias) && (s.Mask == nil || ir.OfDistance(s.Mask)) && !attr.ReadsLength() && s.Scale != 0
 }
 
 // table returns the type of a bias table: by distance, or by query and key.
@@ -154,9 +156,13 @@ func (a *alone) site(b *ir.Builder) (ir.AttnAttr, []*ir.Value) {
 // of query 0 and key j - I.
 func (a *alone) tableSite(b *ir.Builder) (ir.AttnAttr, []*ir.Value) {
 	attr, params := a.site(b)
-	if a.lined {
-		key := expr.New(expr.Sub, expr.NewVar("j", expr.I32), expr.NewVar("I", expr.I32))
-		attr.Mask, attr.Bias = nil, expr.Subst(attr.Bias, map[string]*expr.Expr{"i": expr.Int(0), "j": key})
+	if !a.lined {
+		return attr, params
+	}
+	key := expr.New(expr.Sub, expr.NewVar("j", expr.I32), expr.NewVar("I", expr.I32))
+	to := map[string]*expr.Expr{"i": expr.Int(0), "j": key}
+	if attr.Bias = expr.Subst(attr.Bias, to); attr.Mask != nil {
+		attr.Mask = expr.Subst(attr.Mask, to)
 	}
 	return attr, params
 }
