@@ -150,8 +150,7 @@ func (g *attendGrad) cell() {
 			g.byRows(false)
 			g.byColumns(false)
 		})
-		if l := g.m.line; l != nil {
-			f.Barrier()
+		if l := g.m.line; l != nil { // byColumns has waited for the sums
 			g.Assign(l.write)
 		}
 	})
