@@ -44,7 +44,7 @@ func (t *attentionTensor) elements() int {
 
 // aloneStages are the stages of attention alone besides resolved. Each has the kernels for float32,
 // then those for bfloat16.
-var aloneStages = []string{"fused", "kernel", "flat", "schedule", "plan"}
+var aloneStages = []string{"fused", "kernel", "flat", "schedule", "plan", trafficStage}
 
 // CheckAloneStage returns a shell.UsageError if attention alone has no such stage.
 func CheckAloneStage(stage string) error {

@@ -30,8 +30,14 @@ type traffic struct {
 	Counts *ptxsim.Counts `json:"counts"`
 }
 
+// aloneQueries is the number of queries in a launch of attention alone.
+const aloneQueries = 128
+
 // trafficShape is the shape of the launches: two of the longest training examples.
 func trafficShape(p *compiler.Program) diff.Shape {
+	if p.Spec == nil {
+		return diff.Shape{Batch: trafficBatch, Length: aloneQueries}
+	}
 	_, target := p.Spec.TrainedShape()
 	return diff.Shape{Batch: trafficBatch, Length: target}
 }
@@ -79,9 +85,9 @@ func trafficText(p *compiler.Program, only string) (string, error) {
 		return "", err
 	}
 	shape := trafficShape(p)
-	source, _ := p.Spec.TrainedShape()
-	if source > 0 {
-		source = shape.Length + 1
+	source := shape.Length + 1
+	if p.Spec != nil && p.Spec.Model.Loop != nil {
+		source = 0
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, `Each kernel once on the simulator, on random inputs: %d examples of %s.

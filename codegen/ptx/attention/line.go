@@ -43,7 +43,11 @@ func (g *attentionGrad) lineOf(l *kernel.For, buffers map[string]bool) string {
 // lineTile names the rows that lines add up; no kernel's tile has this name.
 const lineTile = "line."
 
-// tiles returns the tiles that the sums need: their own, and the array for the queries and keys
+// stride is the distance of two rows in that tile. With these places between them, lanes of a warp
+// store four keys of their rows at a time to different banks.
+func (g *attendGrad) stride() int { return g.many + 16 }
+
+// lineTiles returns the tiles that the sums need: their own, and the array for the queries and keys
 // that are in shared memory.
 func (g *attendGrad) lineTiles(once []kernel.Stmt) (tiles []kernel.Stmt) {
 	l := g.m.line
@@ -56,8 +60,8 @@ func (g *attendGrad) lineTiles(once []kernel.Stmt) (tiles []kernel.Stmt) {
 			tiles = append(tiles, t)
 		}
 	}
-	rows := expr.Int(int64(g.together * blockOfRows * g.many))
-	return append(tiles, &kernel.Tile{Name: lineTile, Type: expr.F32, Shape: []*expr.Expr{rows}})
+	size := expr.Int(int64(g.together * blockOfRows * g.stride()))
+	return append(tiles, &kernel.Tile{Name: lineTile, Type: expr.F32, Shape: []*expr.Expr{size}})
 }
 
 // beginLine clears the rows that lines add up. A barrier follows before warps keep theirs.
@@ -65,7 +69,7 @@ func (g *attendGrad) beginLine() {
 	if g.m.line == nil {
 		return
 	}
-	n := g.together * blockOfRows * g.many / 4
+	n := g.together * blockOfRows * g.stride() / 4
 	zeros := []asm.Value{asm.F32(0), asm.F32(0), asm.F32(0), asm.F32(0)}
 	g.Count(g.Group.ID, asm.Int(n), asm.Int(g.Group.Threads), func(i asm.Value) {
 		g.F.Store(g.Element(g.Slices[lineTile], g.F.Do("mul.lo.s32", i, asm.Int(4))).Address, zeros...)
@@ -80,12 +84,13 @@ func (g *attendGrad) keepLine(first asm.Value, m int, key asm.Value) {
 	f := g.F
 	for h := range laneRows {
 		row := f.Do("mad.lo.s32", g.half, asm.Int(blockOfRows), g.row[h])
-		place := f.Do("mad.lo.s32", row, asm.Int(g.many), f.Do("sub.s32", key, first))
-		at, inside := g.Element(g.Slices[lineTile], place), f.Do("setp.lt.s32", g.row[h], g.height)
-		for i, x := range g.four(g.m.line.array, h, m) {
-			there := f.Do("and.pred", inside, f.Do("setp.lt.s32", f.Do("add.s32", key, asm.Int(i)), g.size))
-			f.Guarded(there, func() { f.Store(at.Further(i).Address, x) })
+		place := f.Do("mad.lo.s32", row, asm.Int(g.stride()), f.Do("sub.s32", key, first))
+		four := g.four(g.m.line.array, h, m)
+		for i, x := range four {
+			four[i] = g.Choose(f.Do("setp.lt.s32", f.Do("add.s32", key, asm.Int(i)), g.size), x, asm.F32(0))
 		}
+		at := g.Element(g.Slices[lineTile], place)
+		f.Guarded(f.Do("setp.lt.s32", g.row[h], g.height), func() { f.Store(at.Address, four...) })
 	}
 }
 
@@ -110,7 +115,7 @@ func (g *attendGrad) addLine(block, first asm.Value) {
 			begin := f.Do("max.s32", f.Do("sub.s32", asm.Int(0), apart), asm.Int(0))
 			end := f.Do("min.s32", f.Do("sub.s32", asm.Int(g.many), apart), asm.Int(rows))
 			g.Count(begin, end, asm.Int(1), func(r asm.Value) {
-				from := f.Do("mad.lo.s32", r, asm.Int(g.many+1), apart)
+				from := f.Do("mad.lo.s32", r, asm.Int(g.stride()+1), apart)
 				f.Into(sum, "add.rn.f32", sum, g.Load(g.Element(g.Slices[lineTile], from), 1)[0])
 			})
 			f.Store(at.Address, sum)
