@@ -12,10 +12,10 @@ import (
 // Programs of an attention alone, in the order in which its caller runs them. Without a bias
 // table, only Forward and Backward exist.
 const (
-	Table     = "table"      // parameters -> table [H, T, S]
+	Table     = "table"      // parameters -> table [H, T, S], or a line [H, L]
 	Forward   = "forward"    // q, k, v -> y, largest, norm
-	Backward  = "backward"   // dy and what Forward read and wrote -> dq, dk, dv, and dtable [H, T, S]
-	SumTables = "sum_tables" // tables [B, H, T, S] -> dtable [H, T, S]
+	Backward  = "backward"   // dy and what Forward read and wrote -> dq, dk, dv, and dtable [H, T, S] or [B, H, L]
+	SumTables = "sum_tables" // tables [B, H, T, S] or [B, H, L] -> their sum dtable
 	TableGrad = "table_grad" // dtable, parameters -> d.NAME for each learned parameter
 )
 

@@ -132,8 +132,11 @@ func (g *attentionGrad) ofBlock(body []kernel.Stmt, buffers map[string]bool) str
 			return "its blocks have other statements"
 		}
 	}
-	if g.scores == nil {
+	switch {
+	case g.scores == nil:
 		return "it has no scores"
+	case g.line != nil && g.line.at != len(g.follow):
+		return "its rows go on after their sums by distance"
 	}
 	known := g.names()
 	if why := g.checkRows(known, buffers); why != "" {

@@ -15,6 +15,7 @@ type lineSum struct {
 	size       *expr.Expr // of the tile
 	clear      *kernel.Set
 	write      *kernel.Set // assignment of the sums after all blocks
+	at         int         // the statements that follow before it
 }
 
 // lineOf sets the sum that a loop over rows adds to. It says why there is none.
@@ -36,7 +37,7 @@ func (g *attentionGrad) lineOf(l *kernel.For, buffers map[string]bool) string {
 	if !ok || !ok2 || !expr.IsInt(right, 1) || !expr.IsInt(down, -1) {
 		return other
 	}
-	g.line = &lineSum{sum: s.Dst.Name, array: array.Name, first: first}
+	g.line = &lineSum{sum: s.Dst.Name, array: array.Name, first: first, at: len(g.follow)}
 	return ""
 }
 
