@@ -74,9 +74,8 @@ def compare(name, what, got, want, size, tolerance):
         failures.append(f"{name}: {what} is off by {error:.1e} of its size {size:.2g}")
 
 
-for name in sorted(os.listdir(FOLDER)):
-    if not os.path.isfile(os.path.join(FOLDER, name, "kernels.json")):
-        continue
+names = sorted(n for n in os.listdir(FOLDER) if os.path.isfile(os.path.join(FOLDER, n, "kernels.json")))
+for name in names:
     module = importlib.import_module(name)
     table = module._op.table
     H, HK, D = table["heads"], table["key_heads"], table["width"]
@@ -93,7 +92,9 @@ for name in sorted(os.listdir(FOLDER)):
             want, sizes = wanted(module, inputs, weight, dtype, parameters)
             for what, a, b, size in zip(["y", "dq", "dk", "dv", *parameters], got, want, sizes):
                 compare(case, what, a, b, size, tolerance)
-            for again in range(2):
+            if (B, T, S) != SHAPES[0]:
+                continue
+            for again in range(29 if name == names[0] else 1):
                 if not all(torch.equal(a, b) for a, b in zip(got, gradients(module, inputs, weight, dtype, parameters))):
                     failures.append(f"{case}: run {again + 2} gives other bits")
             for b in range(B):  # each example alone
