@@ -172,7 +172,7 @@ func (d *dense) scores() {
 func (d *dense) softmax(r *expr.Expr) (largest, norm *expr.Expr) {
 	p := func(e *expr.Expr) *expr.Expr { return elem(d.weights, r, e) }
 	largest = d.reduce("largest", expr.Max, d.count, p)
-	if d.mask != nil {
+	if d.mask != nil || d.table != "" { // a table may have -Inf
 		largest = d.let("shift", where(eq(largest, expr.F(math.Inf(-1))), expr.F(0), largest))
 	}
 	d.mapRow(d.weights, r, d.count, func(e *expr.Expr) *expr.Expr { return expr.New(expr.Exp, sub(p(e), largest)) })
