@@ -1,8 +1,11 @@
 package dsl
 
-// attentionRows are the attributes of attention alone. Mask and bias are a site's.
+// attentionRows are the attributes of attention alone. Mask and bias are a site's, and a caller may
+// give the bias.
 func attentionRows() []Row {
 	site := siteRows("attention")
+	site[1].Words += " given"
+	site[1].Doc += "; given: a tensor [H, T, S] that the caller gives at each call, with its gradient"
 	return append([]Row{
 		{Path: "attention.heads", Type: Int, Default: "8", Min: 1, Max: 1 << 10, Doc: "heads of queries"},
 		{Path: "attention.key_heads", Type: Int, Default: "auto", Words: "auto", Min: 1, Max: 1 << 10,

@@ -11,11 +11,20 @@ import (
 	"github.com/arithlang/mlc/compiler/opt"
 )
 
+// givenBody computes an attention with a given bias. A query whose bias is -Inf for all keys sees
+// none, as one whose mask is closed.
+const givenBody = `    table = parameters["table"]
+    unseeing = (table == float("-inf")).all(-1, keepdim=True)
+    y = attend(%s, table.masked_fill(unseeing, 0.0)).reshape(query.shape)
+    return y.masked_fill(unseeing.transpose(0, 1), 0.0)
+`
+
 // Attention returns a Python module that computes an attention alone in PyTorch operations:
 //
 //	forward(query, key, value, parameters) -> [B, T, H, D]
 //
-// for queries [B, T, H, D], keys and values [B, S, Hk, D], and a dict of the parameters by name.
+// for queries [B, T, H, D], keys and values [B, S, Hk, D], and a dict of the parameters by name, where a
+// given bias [H, T, S] is "table".
 func Attention(a *check.Attention) ([]byte, error) {
 	f, err := model.AloneFunc(a)
 	if err != nil {
@@ -44,6 +53,10 @@ func Attention(a *check.Attention) ([]byte, error) {
 	if sig.weights {
 		args = "parameters, " + args
 	}
+	body := fmt.Sprintf("    return attend(%s).reshape(query.shape)\n", args)
+	if a.Given {
+		body = fmt.Sprintf(givenBody, args)
+	}
 	text := p.out.String()
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "\"\"\"The attention of %s in PyTorch operations.\"\"\"\n\n", a.Name)
@@ -57,7 +70,6 @@ func Attention(a *check.Attention) ([]byte, error) {
 
 def forward(query, key, value, parameters):
     """query [B, T, %d, %d], key and value [B, S, %d, %d], parameters by name -> [B, T, %d, %d]"""
-    return attend(%s).reshape(query.shape)
-`, a.Heads, a.Width, a.KeyHeads, a.Width, a.Heads, a.Width, args)
+%s`, a.Heads, a.Width, a.KeyHeads, a.Width, a.Heads, a.Width, body)
 	return b.Bytes(), nil
 }

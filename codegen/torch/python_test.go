@@ -30,12 +30,14 @@ func TestPython(t *testing.T) {
 	if out, err := exec.Command(cc, "-Wall", "-Werror", "-shared", "-fPIC", "-o", library, "testdata/record.c", "-lpthread").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	kernels := []string{"MLC_LIBCUDA=" + library, "MLC_LIBCUDA_MEMORY=cpu", "RECORD=" + filepath.Join(dir, "record")}
 	for _, test := range []struct {
 		file string
 		env  []string
 	}{
 		{"test_reference.py", nil},
-		{"test_kernels.py", []string{"MLC_LIBCUDA=" + library, "MLC_LIBCUDA_MEMORY=cpu", "RECORD=" + filepath.Join(dir, "record")}},
+		{"test_kernels.py", kernels},
+		{"test_given.py", kernels},
 	} {
 		t.Run(test.file, func(t *testing.T) {
 			cmd := exec.Command(python, filepath.Join("testdata", test.file))

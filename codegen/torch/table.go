@@ -25,6 +25,7 @@ type Table struct {
 	Width      int               `json:"width"` // of a head
 	Parameters []Parameter       `json:"parameters"`
 	Table      bool              `json:"table"` // whether the bias is a table, which a program fills
+	Given      bool              `json:"given"` // whether the bias is a table, which the caller gives
 	Cells      string            `json:"cells"` // elements of a head in the table: T * S, or by distance C + S
 	Group      int               `json:"group"` // examples of a batch that share one gradient of the table
 	Modules    map[string]Module `json:"modules"`
@@ -92,7 +93,7 @@ type Launch struct {
 
 // NewTable returns the table of an attention without modules.
 func NewTable(a *check.Attention, command string) (*Table, error) {
-	t := &Table{Version: tableVersion, Name: a.Name, Command: command, Heads: a.Heads, KeyHeads: a.KeyHeads, Width: a.Width,
+	t := &Table{Version: tableVersion, Name: a.Name, Command: command, Heads: a.Heads, KeyHeads: a.KeyHeads, Width: a.Width, Given: a.Given,
 		Parameters: []Parameter{}, Group: groupExamples, Cells: "0", Modules: map[string]Module{}}
 	attributes := map[string]bool{}
 	for _, p := range a.Site.Params {
@@ -181,12 +182,12 @@ func (t *Table) Add(precision string, p *lower.Program, kernels []ptx.Entry) err
 		m.Programs[e.Name] = out
 	}
 	t.Modules[precision] = m
-	if e := p.Entry(model.Table); e != nil {
-		cells := e.Memory.Buffer(model.Table).Type.Shape[1:]
+	if b := p.Entry(model.Forward).Memory.Buffer("table"); b != nil {
+		cells := b.Type.Shape[1:]
 		if len(cells) == 1 { // the gradient has a line for each example
 			t.Group = 1
 		}
-		t.Table = true
+		t.Table = !t.Given
 		t.Cells, err = formula(extent(ir.T(cells...)))
 	}
 	return err

@@ -150,7 +150,7 @@ func (c *checker) site(path string) *Site {
 		s.Mask, _ = (&scope{checker: c, path: path + ".mask", mask: true}).condition(v.expr)
 	}
 	v := c.values[path+".bias"]
-	if v == nil || v.is("none") {
+	if v == nil || v.expr == nil { // a word
 		return s
 	}
 	if s.Bias = (&scope{checker: c, path: path + ".bias"}).number(v.expr); s.Bias != nil {

@@ -20,7 +20,8 @@ type Attention struct {
 	Width    int    // units of a head
 	Site     *Site  // Mask and Bias over h, i, j, H, I and J
 	Mask     string // as in Resolved
-	Bias     string // as in Resolved; none
+	Bias     string // as in Resolved; none, given
+	Given    bool   // the caller gives the bias at each call, and Site has none
 	Pos      diag.Pos
 }
 
@@ -81,6 +82,7 @@ func (c *checker) attention() *Attention {
 		a.KeyHeads = a.Heads
 	}
 	a.Mask, a.Bias = c.get("attention.mask").text, c.get("attention.bias").text
+	a.Given = c.get("attention.bias").is("given")
 	c.vetAttention(a)
 	if c.list.HasErrors() {
 		return nil

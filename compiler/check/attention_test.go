@@ -44,6 +44,18 @@ func TestAttention(t *testing.T) {
 	}
 }
 
+// TestGiven: a given bias leaves the site without a bias, and is not none.
+func TestGiven(t *testing.T) {
+	files := map[string]string{"a.arith": "arith 1\nattention { bias = given }\n"}
+	a, none := alone(t, files), alone(t, files, "attention.bias=none")
+	if !a.Given || a.Bias != "given" || a.Site.Bias != nil || len(a.Site.Params) > 0 || none.Given {
+		t.Errorf("%+v, %+v, none: given %v", a, a.Site, none.Given)
+	}
+	if a.Hash == none.Hash {
+		t.Error("a given bias has the hash of none")
+	}
+}
+
 // TestPreludeAlone wants token indices for the positions of the prelude, which models
 // keep.
 func TestPreludeAlone(t *testing.T) {

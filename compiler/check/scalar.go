@@ -302,6 +302,8 @@ func (s *scope) undefined(e *dsl.Expr) *expr.Expr {
 	help := all
 	if index, ok := indexOf[e.Text]; ok && s.alone() {
 		help = "attention alone has no position scheme: write " + index
+	} else if e.Text == "given" && s.alone() && !s.mask {
+		help = "given stands alone: write attention.bias = given, and add other biases to the tensor that you give"
 	} else if slices.Contains(indices, e.Text) && s.alone() {
 		help = "attention alone has no digits: " + all
 	} else if n := diag.Nearest(e.Text, names); n != "" {

@@ -10,7 +10,7 @@ import (
 )
 
 // Programs of an attention alone, in the order in which its caller runs them. Without a bias
-// table, only Forward and Backward exist.
+// table, only Forward and Backward exist. A given bias is a table without Table and TableGrad.
 const (
 	Table     = "table"      // parameters -> table [H, T, S], or a line [H, L]
 	Forward   = "forward"    // q, k, v -> y, largest, norm
@@ -44,8 +44,9 @@ func Alone(spec *check.Attention, elem expr.Type) (*plan.Plan, error) {
 		a.plan.Groups = append(a.plan.Groups, &plan.Group{Name: BiasGroup, Layers: 1, Params: params})
 	}
 	a.lined = lineable(spec.Site)
-	tabled := tabled(spec.Site.Bias)
-	if tabled {
+	filled := tabled(spec.Site.Bias)
+	tabled := filled || spec.Given
+	if filled {
 		a.program(Table, func(b *ir.Builder) {
 			attr, params := a.tableSite(b)
 			if a.lined {
@@ -63,19 +64,22 @@ func Alone(spec *check.Attention, elem expr.Type) (*plan.Plan, error) {
 			tables := b.Param("tables", ir.T(append([]ir.Dim{ir.Sym("B")}, t.Shape...)...), ir.Input)
 			b.Result("dtable", b.Sum(tables, 0), false)
 		})
+	}
+	if filled && a.learns() {
 		a.program(TableGrad, a.tableGrad)
 	}
 	a.plan.NumParams()
 	return a.plan, a.err
 }
 
-// AloneFunc returns an attention alone as one function of F32, without a table:
+// AloneFunc returns an attention alone as one function of F32, without a table other than a given
+// bias:
 //
-//	q [B, T, H*dh], k, v [B, S, Hk*dh], parameters -> y [B, T, H*dh]
+//	q [B, T, H*dh], k, v [B, S, Hk*dh], parameters or table [H, T, S] -> y [B, T, H*dh]
 func AloneFunc(spec *check.Attention) (*ir.Func, error) {
 	a := &alone{Attention: spec, elem: expr.F32}
 	b := ir.NewBuilder("attend", spec.Pos)
-	qkv, attr, params := a.inputs(b, false)
+	qkv, attr, params := a.inputs(b, a.Given)
 	b.Result("y", b.Attention(qkv[0], qkv[1], qkv[2], attr, 0, 0, params...), false)
 	return b.Func()
 }
@@ -132,9 +136,9 @@ func (a *alone) rows(extent string, units int, elem expr.Type) ir.Type {
 	return t
 }
 
-// learns reports whether the bias has learned parameters.
+// learns reports whether the bias has a gradient: it has learned parameters, or is given.
 func (a *alone) learns() bool {
-	return slices.ContainsFunc(a.Site.Params, func(p check.BiasParam) bool { return !p.Fixed() })
+	return a.Given || slices.ContainsFunc(a.Site.Params, func(p check.BiasParam) bool { return !p.Fixed() })
 }
 
 // site declares the parameters of the bias.

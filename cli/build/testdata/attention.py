@@ -19,6 +19,11 @@ failures = []
 def gradients(module, inputs, weight, dtype, parameters):
     """Returns the result and the gradients of all inputs and parameters, by the kernels."""
     q, k, v = (x.to(dtype, copy=True).requires_grad_() for x in inputs)
+    if module._op.GIVEN:
+        bias = parameters["table"].clone().requires_grad_()
+        y = module.attention(q, k, v, bias)
+        (y * weight.to(dtype)).sum().backward()
+        return [y.detach(), q.grad, k.grad, v.grad, bias.grad]
     bias = module.Bias() if module._op.parameters else None
     if bias is not None:
         with torch.no_grad():
@@ -33,7 +38,7 @@ def wanted(module, inputs, weight, dtype, parameters):
     """Returns the same by the reference in float64, of inputs rounded to dtype, and the size of each: the
     largest element and, for a parameter, the norm of the cells' gradients that add up to its own."""
     q, k, v = (x.to(dtype).double().transpose(1, 2).requires_grad_() for x in inputs)
-    names = {p["attribute"]: p["name"] for p in module._op.parameters}
+    names = {"table": "table"} if module._op.GIVEN else {p["attribute"]: p["name"] for p in module._op.parameters}
     given = {names[n]: x.double().clone().requires_grad_() for n, x in parameters.items()}
     kept = []
 
@@ -86,6 +91,10 @@ for name in names:
     for B, T, S in SHAPES:
         inputs = [torch.randn(B, H, T, D), torch.randn(B, HK, S, D), torch.randn(B, HK, S, D)]
         weight = torch.randn(B, H, T, D)
+        if module._op.GIVEN:  # with keys that are closed by the bias, and a query that sees none
+            table = torch.randn(H, T, S)
+            table[:, 2, :4] = table[1:, 4] = -torch.inf
+            parameters = {"table": table}
         for dtype, tolerance in TOLERANCES.items():
             case = f"{name}, {B} by {T} by {S}, {dtype}"
             got = gradients(module, inputs, weight, dtype, parameters)

@@ -36,11 +36,12 @@ var attentionBiases = []struct{ name, value, definition string }{
   w     = learned([H, 8], init = normal(1))
   value = w[h, clip(j, 0, 7)]
 }`},
+	{"given", "given", ""},
 	{"sum", "t5(buckets = 4) + kerple() + alibi()", ""},
 }
 
 // few are biases that together have each kind of table and of gradient.
-var few = []string{"none", "kerple", "t5", "fire", "keys"}
+var few = []string{"none", "kerple", "t5", "fire", "keys", "given"}
 
 // attentionMasks are masks of an attention alone. The last one closes all keys of some queries.
 var attentionMasks = []struct{ name, value string }{

@@ -10,7 +10,7 @@ The kernels refuse second derivatives, forward-mode derivatives and vmap; PyTorc
 support them.
 """
 
-from typing import Literal, Optional, Tuple
+from typing import Literal, Optional, Tuple, Union
 
 import torch
 from torch import Tensor, nn
@@ -22,7 +22,7 @@ __version__ = str(_op.table["version"])
 
 
 class Bias(nn.Module):
-    """The parameters of the bias, initialised as the spec says.
+    """The parameters of the bias, initialised as the spec says. A bias that the caller gives has none.
 
     Learned ones are parameters of the module, the others buffers. They are used as float32,
     whatever the type of the module and of the tensors, and under autocast.
@@ -39,6 +39,8 @@ class Bias(nn.Module):
 
     def __init__(self, device: Optional[torch.device] = None) -> None:
         super().__init__()
+        if _op.GIVEN:
+            raise TypeError("this attention takes a tensor [H, T, S] as bias: call attention(query, key, value, bias)")
         if not _op.parameters:
             raise TypeError("this attention has no parameters of a bias: call attention(query, key, value)")
         for p in _op.parameters:
@@ -79,7 +81,12 @@ class Bias(nn.Module):
 
 
 def attention(
-    query: Tensor, key: Tensor, value: Tensor, bias: Optional[Bias] = None, *, layout: Literal["bhtd", "bthd"] = "bhtd"
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    bias: Union[Bias, Tensor, None] = None,
+    *,
+    layout: Literal["bhtd", "bthd"] = "bhtd",
 ) -> Tensor:
     """Computes softmax(query · key + bias) · value, scaled and masked as the spec says.
 
@@ -87,7 +94,9 @@ def attention(
         query: [B, H, T, D], or [B, T, H, D] with ``layout="bthd"``. H and D are those of the spec.
         key: [B, H, S, D] or [B, S, H, D], where H is the spec's number of heads of keys.
         value: as key.
-        bias: the parameters of the bias. None if the bias has no parameters.
+        bias: the parameters of the bias. None if the bias has no parameters. If the spec says
+            ``bias = given``, a tensor [H, T, S], with 1 for a length that is repeated, or [T, S] for
+            all heads. It is used as float32, also under autocast. -inf closes a key to a query.
         layout: "bhtd" or "bthd". Kernels read [B, T, H, D]: tensors with that order in memory, such
             as transposed ones of "bhtd", are not copied.
 
@@ -95,6 +104,11 @@ def attention(
         A tensor in the shape and type of query; under autocast in autocast's type. Rows without a
         visible key are 0.
     """
+    if _op.GIVEN:
+        if not isinstance(bias, Tensor):
+            has = "is missing" if bias is None else f"is a {type(bias).__module__}.{type(bias).__qualname__}"
+            raise TypeError(f"attention: bias {has}, and must be a tensor [H, T, S]")
+        return _op.attention(query, key, value, (bias,), layout)
     if not _op.parameters:
         if bias is not None:
             raise TypeError("attention: bias is given, and this attention has no parameters of a bias: leave it out")

@@ -21,10 +21,11 @@ table: Dict[str, Any] = _driver.load_table()
 parameters: List[Dict[str, Any]] = table["parameters"]
 H, HK, D = table["heads"], table["key_heads"], table["width"]
 _TABLE = table["table"]  # whether a program fills a table of the bias
+GIVEN = table["given"]  # whether the caller gives that table, which is then the only parameter
 _cells = _driver.formula(table["cells"])  # elements of a head in the table
-_LEARNED = [i for i, p in enumerate(parameters) if p["learned"]]
-_NAMES = [p["name"] for p in parameters]
-_BOUNDS = [(p["min"], p["max"]) if p["learned"] else (None, None) for p in parameters]
+_NAMES = ["table"] if GIVEN else [p["name"] for p in parameters]
+_LEARNED = [0] if GIVEN else [i for i, p in enumerate(parameters) if p["learned"]]
+_BOUNDS = [(None, None)] if GIVEN else [(p["min"], p["max"]) if p["learned"] else (None, None) for p in parameters]
 _MOST = 1 << 31  # elements of a tensor
 
 
@@ -60,7 +61,7 @@ def _namespace() -> str:
 
 namespace = _namespace()
 _library = torch.library.Library(namespace, "FRAGMENT")
-_tensors = "".join(f", Tensor parameter{i}" for i in range(len(parameters)))
+_tensors = "".join(f", Tensor parameter{i}" for i in range(len(_NAMES)))
 _library.define(
     f"forward(Tensor query, Tensor key, Tensor value{_tensors}) -> (Tensor, Tensor, Tensor{', Tensor' * _TABLE})"
 )
@@ -163,6 +164,8 @@ def _backward(
         if len(tables) > 1:
             dtable = tables.new_empty(_table_shape(T, S))
             session.run("sum_tables", len(tables), T, S, _whole(tables=tables, dtable=dtable))
+        if GIVEN:
+            return (*results, dtable.reshape(H, T, S))
         gradients = {f"d.{_NAMES[i]}": values[i].new_empty(values[i].shape) for i in _LEARNED}
         session.run("table_grad", 1, T, S, {**given, **_whole(dtable=dtable, **gradients)})
     return (*results, *(_projected(g, values[i], *_BOUNDS[i]) for g, i in zip(gradients.values(), _LEARNED)))
@@ -200,7 +203,7 @@ def _setup(ctx: Any, inputs: Tuple[Tensor, ...], output: Tuple[Tensor, ...]) -> 
 
 def _gradient(ctx: Any, dy: Optional[Tensor], *_: Any) -> Tuple[Optional[Tensor], ...]:
     """Returns the gradients of the inputs. The kernels compute all of them, needed or not."""
-    gradients: List[Optional[Tensor]] = [None] * (3 + len(parameters))
+    gradients: List[Optional[Tensor]] = [None] * (3 + len(_NAMES))
     if dy is not None:
         compute = _Gradient.apply if torch.is_grad_enabled() else _ops.backward.default
         gradients[0], gradients[1], gradients[2], *learned = compute(dy, *ctx.saved_tensors)
@@ -321,6 +324,27 @@ def _check(arguments: Dict[str, Tensor], layout: str) -> None:
         )
 
 
+def _expanded(bias: Tensor, query: Tensor, key: Tensor) -> Tensor:
+    """Checks a given bias and returns it as [H, T, S], in float32 at least. Autograd sums the gradients
+    of what is repeated. Queries and keys are [B, T, H, D]."""
+    shape = (H, query.shape[1], key.shape[1])
+    if bias.layout != torch.strided:
+        raise TypeError(f"attention: bias has the layout {bias.layout}, and must be dense: use bias.to_dense()")
+    if not bias.dtype.is_floating_point:
+        remedy = "write a mask into the spec, or give 0 and -inf" if bias.dtype == torch.bool else "use bias.float()"
+        raise TypeError(f"attention: bias has type {bias.dtype}, and must have a floating-point type: {remedy}")
+    if bias.dim() not in (2, 3) or any(n not in (1, most) for n, most in zip(reversed(bias.shape), reversed(shape))):
+        remedy = ": all examples share one bias" if bias.dim() == 4 else ""
+        raise ValueError(
+            f"attention: bias has shape {list(bias.shape)}, and must have [H, T, S], here {list(shape)}, or 1 for a "
+            f"length that is repeated, or [T, S] for all heads{remedy}"
+        )
+    if bias.device != query.device:
+        raise ValueError(f"attention: bias is on {bias.device} and query on {query.device}: move one by .to(device)")
+    wide = torch.float64 if query.dtype == torch.float64 else torch.float32
+    return bias.to(wide).expand(shape)
+
+
 def _check_kernels(query: Tensor, key: Tensor) -> None:
     """Checks what kernels cannot do. Tensors are [B, T, H, D]."""
     if query.dtype not in _modules:
@@ -336,6 +360,7 @@ def _check_kernels(query: Tensor, key: Tensor) -> None:
         ("query", B * T * H * D, query.shape),
         ("key", B * S * HK * D, key.shape),
         *([("the table of the bias", H * _cells(B, T, S, T), _table_shape(T, S))] if _TABLE else []),
+        *([("bias", H * T * S, (H, T, S))] if GIVEN else []),
     ):
         if count >= _MOST:
             raise ValueError(
@@ -359,7 +384,7 @@ def _nothing(query: Tensor, *others: Tensor) -> Tensor:
 
 
 def attention(query: Tensor, key: Tensor, value: Tensor, values: Sequence[Tensor], layout: str) -> Tensor:
-    """Computes attention with checked parameters of the bias."""
+    """Computes attention with checked parameters of the bias, or a given bias that is not checked."""
     for name, x in (("query", query), ("key", key), ("value", value)):
         if not isinstance(x, Tensor):
             raise TypeError(f"attention: {name} is a {type(x).__name__}, and must be a tensor")
@@ -372,6 +397,8 @@ def attention(query: Tensor, key: Tensor, value: Tensor, values: Sequence[Tensor
     _check({"query": query, "key": key, "value": value}, layout)
     if layout == "bhtd":
         query, key, value = query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)
+    if GIVEN:
+        values = [_expanded(values[0], query, key)]
     if 0 in (query.shape[0], query.shape[1], key.shape[1]):
         y = _nothing(query, key, value, *values)
     elif kind == _driver.memory:

@@ -11,13 +11,16 @@ from kerple import _driver, attention
 class Computed:
     """Computes programs in Python on the buffers that a program is given, replica by replica."""
 
+    def __init__(self, driver=_driver):
+        self.driver = driver
+
     def __enter__(self):
-        self.run = _driver.Session.run
-        _driver.Session.run = lambda session, *args: aside(compute, *args)
+        self.run = self.driver.Session.run
+        self.driver.Session.run = lambda session, *args: aside(compute, *args)
         return self
 
     def __exit__(self, *_):
-        _driver.Session.run = self.run
+        self.driver.Session.run = self.run
 
 
 def aside(call, *args):
