@@ -25,7 +25,7 @@ func pythonWith(t *testing.T, dir string, env []string, args ...string) {
 	}
 }
 
-// TestAttentionExamples runs the example of docs/attention.md, and a short training of the model in
+// TestAttentionExamples runs the examples of docs/attention.md, and a short training of each model in
 // python/examples.
 func TestAttentionExamples(t *testing.T) {
 	full.Needs(t, full.Python)
@@ -33,30 +33,38 @@ func TestAttentionExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	block := func(language string) string {
-		_, rest, _ := strings.Cut(string(page), "```"+language+"\n")
-		text, _, found := strings.Cut(rest, "```")
-		if !found {
-			t.Fatalf("docs/attention.md has no block of %s", language)
+	blocks := func(language string, count int) []string {
+		all := strings.Split(string(page), "```"+language+"\n")[1:]
+		if len(all) != count {
+			t.Fatalf("docs/attention.md has %d blocks of %s, want %d", len(all), language, count)
 		}
-		return text
+		for i := range all {
+			all[i], _, _ = strings.Cut(all[i], "```")
+		}
+		return all
 	}
 	dir := t.TempDir()
 	spec := filepath.Join(dir, "kerple.arith")
-	if err := os.WriteFile(spec, []byte(block("arith")), 0o644); err != nil {
+	if err := os.WriteFile(spec, []byte(blocks("arith", 1)[0]), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	sh := &shell.Shell{Context: t.Context(), Out: io.Discard, Err: os.Stderr}
+	small := []string{"attention.heads=4", "attention.width=16"}
 	for _, c := range []Attention{
 		{File: spec, Out: filepath.Join(dir, "kerple")},
-		{File: "../../specs/attention/t5.arith", Out: filepath.Join(dir, "t5"), Set: []string{"attention.heads=4", "attention.width=16"}},
+		{File: "../../specs/attention/t5.arith", Out: filepath.Join(dir, "t5"), Set: small},
+		{File: "../../specs/attention/given.arith", Out: filepath.Join(dir, "pairs")},
+		{File: "../../specs/attention/given.arith", Out: filepath.Join(dir, "small", "pairs"), Set: small},
 	} {
 		if err := c.Write(sh); err != nil {
 			t.Fatal(err)
 		}
 	}
-	pythonWith(t, dir, nil, "-c", block("python"))
+	for _, program := range blocks("python", 2) {
+		pythonWith(t, dir, nil, "-c", program)
+	}
 	pythonWith(t, dir, nil, "../../python/examples/copy_digits.py", "--steps", "3", "--device", "cpu")
+	pythonWith(t, filepath.Join(dir, "small"), nil, "../../python/examples/pair_bias.py", "--steps", "3", "--device", "cpu")
 }
 
 // TestAttentionInPython writes a package for each bias and mask and compares its kernels, on the
