@@ -176,3 +176,25 @@ func TestAttention(t *testing.T) {
 		})
 	}
 }
+
+// TestTableCloses wants 0 for a query whose keys a table closes, and what the others give by hand.
+func TestTableCloses(t *testing.T) {
+	f := irtest.Parse(t, `func f
+  v0 = param q input : f32[B, T, 1]
+  v1 = param k input : f32[B, S, 1]
+  v2 = param v input : f32[B, S, 1]
+  v3 = param table input : f32[1, T, S]
+  v4 = attention v0 v1 v2 v3 {heads = 1; scale = 1; table} : f32[B, T, 1]
+  result y v4
+end
+`)
+	closed := math.Inf(-1)
+	args := []ir.Tensor{
+		{Shape: []int{1, 2, 1}, F: []float64{3, 0}}, {Shape: []int{1, 2, 1}, F: []float64{1, 2}},
+		{Shape: []int{1, 2, 1}, F: []float64{5, 7}}, {Shape: []int{1, 2, 2}, F: []float64{closed, closed, closed, 0}},
+	}
+	got := irtest.Eval(t, f, ir.Env{Dims: map[string]int{"B": 1, "T": 2, "S": 2, "C": 2, "P": 0}}, args)[0]
+	if got.F[0] != 0 || got.F[1] != 7 {
+		t.Errorf("%v, want 0 and 7", got.F)
+	}
+}

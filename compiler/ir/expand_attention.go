@@ -150,6 +150,10 @@ func (c *cellular) exponentials(largest *Value) *Value {
 // rows without open cells.
 func (c *cellular) softmax() (e, largest, norm *Value) {
 	top := maxLast(c.b, c.scores)
+	if c.v.Attr.Attn.Table { // it may have -Inf at all keys of a query
+		minusInf := expr.F(math.Inf(-1))
+		top = c.b.Map(expr.New(expr.Where, bin(expr.Eq, x0, minusInf), expr.F(0), x0), top)
+	}
 	e = c.exponentials(top)
 	total := sumLast(c.b, e)
 	open := bin(expr.Lt, expr.F(0), x0)
