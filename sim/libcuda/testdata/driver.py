@@ -127,7 +127,7 @@ config = struct.pack("7IQQI", 2, 2, 1, 128, 1, 1, 0, stream, 0, 1)
 want("cuLaunchKernelEx", config, function, pointers, None, code="CUDA_ERROR_NOT_SUPPORTED")
 
 # What a test wants to find.
-launch(function, (2, 2, 1), 128, 0, "QQQQQI", base + 2000, 800, base + 2800, 800, 0, 200, code="CUDA_ERROR_ILLEGAL_ADDRESS", text="out of bounds: kernel add")
+launch(function, (2, 2, 1), 128, 0, "QQQQQI", base, 0, base + 2800, 800, 0, 200, code="CUDA_ERROR_ILLEGAL_ADDRESS", text="out of bounds: kernel add")
 launch(function, (2, 2, 1), 128, 0, "QQQQQI", base + 400, 800, 0, 800, 0, 200, code="CUDA_ERROR_ILLEGAL_ADDRESS")
 launch(function, (2, 2, 1), 128, 0, "QQQ", base, base, base, code="CUDA_ERROR_INVALID_VALUE", text="the kernel has 44")
 launch(function, (2, 2, 1), 128, 1 << 16, "QQQQQI", *arguments, code="CUDA_ERROR_INVALID_VALUE", text="49152 are allowed")
