@@ -39,12 +39,7 @@ func Attention(a *check.Attention) ([]byte, error) {
 		return nil, err
 	}
 	all := definitions(string(prelude))
-	p := &python{prelude: map[string]bool{}}
-	for _, d := range all {
-		for _, name := range d.names {
-			p.prelude[name] = true
-		}
-	}
+	p := newPython(all)
 	sig := p.print(f)
 	if p.err != nil {
 		return nil, p.err

@@ -186,12 +186,7 @@ func (f *pyFile) print(m *Model) {
 		f.err = fmt.Errorf("cross attention reads %s of the source, by dj or nj, which files of Python do not hand on: export to onnx", strings.TrimPrefix(v, "source_"))
 	}
 	prelude := definitions(f.file(map[bool]string{true: "prelude_torch.py", false: "prelude_numpy.py"}[f.Torch]))
-	p := &python{prelude: map[string]bool{}}
-	for _, d := range prelude {
-		for _, name := range d.names {
-			p.prelude[name] = true
-		}
-	}
+	p := newPython(prelude)
 	signatures := map[string]pyFunc{}
 	for _, fn := range m.program.funcs {
 		signatures[fn.Name] = p.print(fn)

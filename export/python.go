@@ -17,6 +17,17 @@ type python struct {
 	function                 // the function being printed
 }
 
+// newPython returns a printer of functions that call a prelude.
+func newPython(prelude []definition) *python {
+	p := &python{prelude: map[string]bool{}}
+	for _, d := range prelude {
+		for _, name := range d.names {
+			p.prelude[name] = true
+		}
+	}
+	return p
+}
+
 // A function is the state of printing one function.
 type function struct {
 	lines   []string
