@@ -10,7 +10,7 @@ import (
 // TestAttentionAlone holds the kernels of attention alone to their tensor functions, for each bias
 // and mask.
 func TestAttentionAlone(t *testing.T) {
-	all, err := ptxtest.Attentions(4, 2, 16)
+	all, err := ptxtest.Attentions(4, 2, 16, ptxtest.Each)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,7 +77,7 @@ func TestAttentionInPython(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-buildmode=c-shared", "-o", library, "../../sim/libcuda").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	all, err := ptxtest.Attentions(4, 2, 16)
+	all, err := ptxtest.Attentions(4, 2, 16, ptxtest.Each)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,11 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 )
 
-// attentionBiases are biases of an attention alone, with definitions that they need.
-var attentionBiases = []struct{ name, value, definition string }{
+// An attentionBias is a bias with the definition that it needs.
+type attentionBias struct{ name, value, definition string }
+
+// attentionBiases are biases of an attention alone.
+var attentionBiases = []attentionBias{
 	{"none", "none", ""},
 	{"alibi", "alibi()", ""},
 	{"kerple", "kerple()", ""},
@@ -57,40 +60,56 @@ type Attention struct {
 	*compiler.Attention
 }
 
-// Attentions compiles specs of attention alone: a few biases with one of the masks, causal or not, and
-// with -tags full each bias with each mask. With names it takes only the biases of these names.
-func Attentions(heads, keyHeads, width int, names ...string) ([]Attention, error) {
-	var all []Attention
-	if len(names) == 0 && !full.Tests {
-		names = few
+// A Pick says which biases a test takes with which masks.
+type Pick func(bias, mask string, causal bool) bool
+
+// Each picks each bias with each mask, causal or not.
+func Each(string, string, bool) bool { return true }
+
+// Sparse picks some biases with each mask, and each other bias with one mask, causal or not.
+func Sparse(each ...string) Pick {
+	return func(bias, mask string, _ bool) bool {
+		i := slices.IndexFunc(attentionBiases, func(b attentionBias) bool { return b.name == bias })
+		return slices.Contains(each, bias) || mask == attentionMasks[i%len(attentionMasks)].name
 	}
+}
+
+// Attentions compiles the specs of attention alone that a test picks. Without -tags full, these are
+// a few biases, each with one mask.
+func Attentions(heads, keyHeads, width int, pick Pick) ([]Attention, error) {
+	var all []Attention
 	for i, b := range attentionBiases {
 		for k, m := range attentionMasks {
 			for _, causal := range []bool{false, true} {
-				if len(names) > 0 && !slices.Contains(names, b.name) {
+				short := slices.Contains(few, b.name) && k == i%len(attentionMasks) && causal == (i/len(attentionMasks)%2 == 0)
+				if !pick(b.name, m.name, causal) || !full.Tests && !short {
 					continue
 				}
-				if !full.Tests && (k != i%len(attentionMasks) || causal != (i/len(attentionMasks)%2 == 0)) {
-					continue
-				}
-				name, mask := b.name+"_"+m.name, m.value
-				if causal {
-					name, mask = name+"_causal", "causal() && "+m.value
-				}
-				text := fmt.Sprintf("arith 1\nattention {\n  heads = %d\n  key_heads = %d\n  width = %d\n  bias = %s\n  mask = %s\n}\n%s\n",
-					heads, keyHeads, width, b.value, mask, b.definition)
-				a, found, err := compiler.CompileAttention(check.Options{Path: name + ".arith", Read: func(string) ([]byte, error) { return []byte(text), nil }})
-				if err == nil && found.HasErrors() {
-					var list strings.Builder
-					_ = found.Text(&list, func(string) ([]byte, error) { return []byte(text), nil }, false)
-					err = fmt.Errorf("%s", list.String())
-				}
+				a, err := attentionOf(b, m.name, m.value, causal, fmt.Sprintf("  heads = %d\n  key_heads = %d\n  width = %d\n", heads, keyHeads, width))
 				if err != nil {
-					return nil, fmt.Errorf("%s: %w", name, err)
+					return nil, err
 				}
-				all = append(all, Attention{name, text, a})
+				all = append(all, a)
 			}
 		}
 	}
 	return all, nil
+}
+
+func attentionOf(b attentionBias, mask, value string, causal bool, shape string) (Attention, error) {
+	name := b.name + "_" + mask
+	if causal {
+		name, value = name+"_causal", "causal() && "+value
+	}
+	text := fmt.Sprintf("arith 1\nattention {\n%s  bias = %s\n  mask = %s\n}\n%s\n", shape, b.value, value, b.definition)
+	a, found, err := compiler.CompileAttention(check.Options{Path: name + ".arith", Read: func(string) ([]byte, error) { return []byte(text), nil }})
+	if err == nil && found.HasErrors() {
+		var list strings.Builder
+		_ = found.Text(&list, func(string) ([]byte, error) { return []byte(text), nil }, false)
+		err = fmt.Errorf("%s", list.String())
+	}
+	if err != nil {
+		return Attention{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return Attention{name, text, a}, nil
 }
