@@ -57,7 +57,7 @@ type verbs struct {
 
 	Help       helpCmd       `cmd:"" group:"mlc" passthrough:"" help:"Show the help of mlc or of a verb."`
 	VersionOf  versionCmd    `cmd:"" group:"mlc" name:"version" help:"Print the version."`
-	Info       infoCmd       `cmd:"" group:"mlc" help:"Show versions and the processor's features."`
+	Info       infoCmd       `cmd:"" group:"mlc" help:"Show versions, the go command, and the processor's features."`
 	Completion completionCmd `cmd:"" group:"mlc" help:"Print a shell's completion script for mlc."`
 
 	ProvePart provePartCmd `cmd:"" hidden:"" name:"prove-part" help:"Run one part of prove."`

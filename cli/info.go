@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/cpu"
 
+	"github.com/arithlang/mlc/cli/build"
 	"github.com/arithlang/mlc/cli/shell"
 )
 
@@ -24,15 +25,25 @@ type processor struct {
 // Run prints versions and features.
 func (infoCmd) Run(sh *shell.Shell) error {
 	b, p := thisBuild(), thisProcessor()
+	tool, missing := build.FindToolchain(sh)
 	if sh.JSON {
-		return sh.PrintJSON(struct {
-			Build provenance `json:"mlc"`
-			CPU   processor  `json:"cpu"`
-		}{b, p})
+		all := struct {
+			Build  provenance       `json:"mlc"`
+			CPU    processor        `json:"cpu"`
+			Builds *build.Toolchain `json:"builds_with"` // null: trainers cannot be built
+		}{b, p, &tool}
+		if missing != nil {
+			all.Builds = nil
+		}
+		return sh.PrintJSON(all)
+	}
+	builds := fmt.Sprintf("%s of %s: %s", tool.Version, tool.From, tool.Path)
+	if missing != nil {
+		builds = "nothing: " + missing.Error()
 	}
 	features := cmp.Or(strings.Join(p.Features, " "), "none that is used")
-	_, err := fmt.Fprintf(sh.Out, "mlc       %s (module %s)\ngo        %s %s\ncpu       %s, %d cores: %s\n",
-		b.Version, b.Module, b.Go, b.Platform, p.Arch, p.Cores, features)
+	_, err := fmt.Fprintf(sh.Out, "mlc       %s (module %s)\ngo        %s %s\ncpu       %s, %d cores: %s\nbuilds    trainers with %s\n",
+		b.Version, b.Module, b.Go, b.Platform, p.Arch, p.Cores, features, builds)
 	return err
 }
 

@@ -59,9 +59,6 @@ func New(sh *shell.Shell, source fs.FS, by Maker) *Builder {
 // On returns the same builder with another shell.
 func (b *Builder) On(sh *shell.Shell) *Builder { return New(sh, b.Source, b.given) }
 
-// errNoGo is the error for a missing Go toolchain.
-var errNoGo = errors.New("there is no go command in PATH to build the trainer with: install Go from https://go.dev/dl, or only write the program with mlc build --no-binary")
-
 // makeBinary builds the program in its folder. It always runs the go command, which also
 // sees changes in the runtime. The go command writes next to the binary; the new binary
 // replaces it once it is complete and on the disk. Processes that build the same binary
@@ -70,7 +67,7 @@ func (b *Builder) makeBinary(p *Product) (err error) {
 	if info, err := os.Stat(p.Binary); err == nil && info.IsDir() { // it cannot be replaced
 		return fmt.Errorf("%s is a folder, so the trainer cannot be written there: move it away, or choose another place with --bin", paths.FromHere(p.Binary))
 	}
-	if _, err := toolchain(); err != nil {
+	if _, err := findGo(); err != nil {
 		return err
 	}
 	folder, name := filepath.Split(p.Binary)
@@ -238,16 +235,16 @@ func touch(paths ...string) {
 
 // goBuild runs go build in a folder of a module that has the runtime.
 func (b *Builder) goBuild(dir, pkg, binary string) error {
-	tool, err := toolchain()
+	tool, err := findGo()
 	if err != nil {
 		return err
 	}
 	// Without version control, since git may refuse and a trainer depends only on its spec.
 	// Without debug information, which is a quarter of the binary.
-	cmd := b.Command(tool, "build", "-buildvcs=false", "-ldflags=-w", "-o", binary, pkg)
-	cmd.Dir = dir
+	cmd := b.Command(tool.Path, "build", "-buildvcs=false", "-ldflags=-w", "-o", binary, pkg)
+	cmd.Dir, cmd.Env = dir, tool.environ()
 	if b.isHome(dir) {
-		cmd.Env = homeEnv()
+		cmd.Env = homeEnv(cmd.Env)
 	}
 	if b.Verbose {
 		fmt.Fprintf(b.Err, "cd %s && %s\n", paths.FromHere(dir), strings.Join(cmd.Args, " "))

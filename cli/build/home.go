@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"time"
@@ -168,11 +167,11 @@ func (b *Builder) isHome(dir string) bool {
 	return b.homeDir != "" && err == nil && filepath.IsLocal(rel)
 }
 
-// homeEnv returns the environment for go commands in the cache's module. They need no
+// homeEnv adds to the environment of go commands in the cache's module. They need no
 // network, no C compiler and none of the user's modules. Without paths in compiled code,
 // all folders, caches and versions share Go's build cache.
-func homeEnv() []string {
-	return append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOFLAGS=-mod=vendor -trimpath")
+func homeEnv(env []string) []string {
+	return append(env, "GOWORK=off", "CGO_ENABLED=0", "GOFLAGS=-mod=vendor -trimpath")
 }
 
 // makeFresh writes a program of the cache, and builds its binary unless that is current.
@@ -193,13 +192,4 @@ func (b *Builder) makeFresh(p *Product, how Telling) error {
 		b.Say("%s: built in %.1f s", p.Name, time.Since(start).Seconds())
 	}
 	return nil
-}
-
-// toolchain returns the path of the go command.
-func toolchain() (string, error) {
-	tool, err := exec.LookPath("go")
-	if err != nil {
-		return "", errNoGo
-	}
-	return tool, nil
 }

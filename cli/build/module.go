@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -125,16 +124,16 @@ func (m *newModule) goMod(theirs *modfile.File) ([]byte, error) {
 
 // fromRelease writes a go.mod and lets the go command add the released mlc.
 func (m *newModule) fromRelease(sh *shell.Shell) error {
-	tool, err := exec.LookPath("go")
+	tool, err := findGo()
 	if err != nil {
-		return errNoGo
+		return err
 	}
 	if err := createFile(filepath.Join(m.dir, "go.mod"), []byte("module "+m.path+"\n")); err != nil {
 		return err
 	}
 	sh.Say("go.mod")
-	cmd := sh.Command(tool, "get", project.ThisModule+"/runtime@"+m.from.version)
-	cmd.Dir = m.dir
+	cmd := sh.Command(tool.Path, "get", project.ThisModule+"/runtime@"+m.from.version)
+	cmd.Dir, cmd.Env = m.dir, tool.environ()
 	if sh.Verbose {
 		sh.Say("%s", strings.Join(cmd.Args, " "))
 	}
