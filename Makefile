@@ -1,6 +1,6 @@
 # Names for go commands, and nothing else.
 
-.PHONY: all build vet test nightly generate check fuzz torture gate bench bundle
+.PHONY: all build vet test nightly generate check fuzz torture gate bench bundle wheels
 
 all: build vet test
 
@@ -22,6 +22,10 @@ nightly:
 # One folder, bin/bundle, that proves the GPU of another machine (docs/gpu.md).
 bundle:
 	tools/bundle
+
+# Wheels of the Python package mlc for all platforms, in bin/wheels (python/README.md).
+wheels:
+	go run ./python/wheels
 
 # Deletes generated/, so that the result proves that programs can be recreated, and writes
 # all other generated files again but docs/performance.md (make bench).

@@ -95,6 +95,7 @@ const rooms = `
 	cli/{runtest,slurmtest}: compiler internal runtime/record
 	cli: cli/train lsp prove specs
 	docs: cli # pages of the tables and command lines
+	python: cli/shell runtime/ckpt internal # wheels
 	.: cli
 `
 

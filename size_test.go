@@ -59,6 +59,7 @@ const budget = `
 	mlflow 400
 	plot 2900 # the marks of axes, which serve had again; settings and points of runs, which trainers had
 	prove 8100
+	python 500 # wheels
 	ptxsim 13550 # Options.Reach: the gate of wrong kernels leaves out launches that a mutant cannot change
 	runtime 5400 # runtime/flags: flags of trainers are structs, which the verbs of mlc embed, too; runtime/thinking, which all trainers had
 	runtime/bench 650

@@ -15,8 +15,8 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// TestPythonReader runs the tests of the Python package mlcruns on a run, with its content as
-// Go reads it.
+// TestPythonReader runs the tests of runs in the Python package on a run, with its content as Go
+// reads it.
 func TestPythonReader(t *testing.T) {
 	python := full.Needs(t, full.Python)
 	if err := exec.Command(python, "-c", "import numpy, pandas").Run(); err != nil {
@@ -54,7 +54,7 @@ func TestPythonReader(t *testing.T) {
 	if err := os.WriteFile(expected, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(python, "-m", "unittest", "discover", "-s", "../python/tests")
+	cmd := exec.Command(python, "-m", "pytest", "-q", "../python/tests/test_runs.py")
 	cmd.Env = append(os.Environ(), "PYTHONPATH=../python", "PYTHONDONTWRITEBYTECODE=1", "MLC_RUN="+dir, "MLC_EXPECTED="+expected)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

