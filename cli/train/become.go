@@ -63,7 +63,7 @@ func loud(b *build.Builder) (_ *build.Builder, quiet bool) {
 func ofRun(b *build.Builder, verb, dir, device string, args []string) error {
 	b, quiet := loud(b)
 	args = append(saying(quiet && verb != "solve", b.JSON), args...)
-	if device == simDevice {
+	if here(b, device) {
 		p, err := project.ProgramOfRun(b.Shell, dir)
 		if err != nil {
 			return err
@@ -77,10 +77,22 @@ func ofRun(b *build.Builder, verb, dir, device string, args []string) error {
 	return replaced(b.Shell, binary, slices.Concat([]string{shell.CalledBy(), verb}, args), verb, quiet)
 }
 
-// become builds a training's program and runs it. On the simulated GPU it runs the verb in this
-// process.
-func become(b *build.Builder, verb string, where project.Folders, t project.Training, device string, args []string, quiet bool) error {
+// here reports whether this process runs a verb, without a trainer: on the simulated GPU, or on a GPU
+// if there is no Go.
+func here(b *build.Builder, device string) bool {
 	if device == simDevice {
+		return true
+	}
+	if device != "cuda" || build.HasGo() {
+		return false
+	}
+	b.Say("mlc itself uses the GPU, because there is no go command to build a trainer with")
+	return true
+}
+
+// become builds a training's program and runs it, or runs the verb here.
+func become(b *build.Builder, verb string, where project.Folders, t project.Training, device string, args []string, quiet bool) error {
+	if here(b, device) {
 		p, err := project.Compile(b.Shell, t)
 		if err != nil {
 			return err

