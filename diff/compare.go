@@ -181,6 +181,9 @@ func (c *Case) eval(s kernel.Scalars, bufs []kernel.Buffer) ([]ir.Tensor, error)
 		}
 		if p.Type.Real() {
 			args[i].F = floats(bufs[c.params[i]])
+			if in := c.buffers[c.params[i]].in; in != nil && in.Heads > 0 {
+				args[i].F = gathered(args[i].F, in, args[i].Shape, s)
+			}
 		}
 		for _, x := range bufs[c.params[i]].I {
 			args[i].I = append(args[i].I, int64(x))

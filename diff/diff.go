@@ -35,7 +35,8 @@ type result struct {
 // A buffer describes the buffer that a launch passes for a parameter.
 type buffer struct {
 	arg  lower.Arg
-	like int     // index of the first buffer in the same memory
+	like int // index of the first buffer in the same memory
+	in   *lower.Buffer
 	ids  idRange // range of I32 elements
 }
 
@@ -71,6 +72,9 @@ func newCase(e *lower.Entry, r *lower.Routine, g *opt.Group, l lower.Launch) (*C
 	c := &Case{Kernel: l.Kernel, Program: e.Name, Routine: r.Name}
 	for i, a := range l.Args {
 		b := buffer{arg: a, like: i, ids: idRange{0, 2}}
+		if a.Space == lower.InBuffer {
+			b.in = e.Memory.Buffer(a.Ref.Buffer)
+		}
 		for j, earlier := range c.buffers {
 			if earlier.arg == a {
 				b.like = j

@@ -11,6 +11,7 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/lower"
+	"github.com/arithlang/mlc/runtime/abi"
 )
 
 // A Shape is the size of a launch.
@@ -109,9 +110,26 @@ func (c *Case) draw(s kernel.Scalars, shapes [][]int) []kernel.Buffer {
 		if b.like != i {
 			bufs[i].Copy(bufs[b.like])
 		}
-		kernel.Pack(p.Name, bufs[i].I, c.lengths(s))
+		kernel.Pack(p.Name, bufs[i].I, c.lengths(s), nil)
 	}
 	return bufs
+}
+
+// gathered returns a tensor of a shape from a buffer whose places the launch gives.
+func gathered(from []float64, in *lower.Buffer, shape []int, s kernel.Scalars) []float64 {
+	var by [3]int
+	for k, name := range abi.Distances(in.Name) {
+		by[k] = int(s[name]) * in.Unit()
+	}
+	var all []float64
+	for b := range shape[0] {
+		for row := range shape[1] {
+			for h := range in.Heads {
+				all = append(all, from[b*by[0]+row*by[1]+h*by[2]:][:shape[2]/in.Heads]...)
+			}
+		}
+	}
+	return all
 }
 
 // lengths returns the rows of each example of a launch, or nil if every example has T rows.
@@ -119,7 +137,8 @@ func (c *Case) lengths(s kernel.Scalars) []int32 {
 	if !c.Kernel.Packed() {
 		return nil
 	}
-	return kernel.Lengths(s)
+	rows, _ := kernel.Lengths(s)
+	return rows
 }
 
 // padded returns packed rows with each example padded by zeros to the given number of rows.

@@ -33,7 +33,7 @@ func expandAttention(b *Builder, v *Value, args []*Value) *Value {
 	case "norm":
 		return c.ofRows(norm)
 	}
-	return c.join(b.MatMul(c.factor(c.dropout(b.Mul(e, norm))), c.split(args[2]), false, false), args[0])
+	return c.join(b.MatMul(c.factor(c.dropout(b.Mul(e, norm))), c.ofKeys(args[2]), false, false), args[0].Type.Shape)
 }
 
 func expandAttentionWeights(b *Builder, v *Value, args []*Value) *Value {
@@ -50,17 +50,17 @@ func expandAttentionGrad(b *Builder, v *Value, args []*Value) *Value {
 	dout := c.split(args[3])
 	probs := b.Mul(c.exponentials(c.split(args[4])), c.split(args[5]))
 	if v.Attr.Result == "v" {
-		return c.join(b.MatMul(c.factor(c.dropout(probs)), dout, true, false), args[1])
+		return c.join(b.MatMul(c.factor(c.dropout(probs)), dout, true, false), v.Type.Shape)
 	}
-	dprobs := c.dropout(b.MatMul(dout, c.split(args[2]), false, true))
+	dprobs := c.dropout(b.MatMul(dout, c.ofKeys(args[2]), false, true))
 	delta := sumLast(b, c.along(dprobs, probs, dout, args))
 	dscores := b.Map(bin(expr.Mul, x0, bin(expr.Sub, x1, x2)), probs, dprobs, delta)
 	scaled := func() *Value { return c.factor(b.Map(bin(expr.Mul, x0, c.scale), dscores)) }
 	switch v.Attr.Result {
 	case "q":
-		return c.join(b.MatMul(scaled(), c.k, false, false), args[0])
+		return c.join(b.MatMul(scaled(), c.k, false, false), v.Type.Shape)
 	case "k":
-		return c.join(b.MatMul(scaled(), c.q, true, false), args[1])
+		return c.join(b.MatMul(scaled(), c.q, true, false), v.Type.Shape)
 	case "relative":
 		relative, _, _ := v.siteArgs(args)
 		return c.relativeGrad(dscores, relative)
@@ -114,7 +114,7 @@ func expandBiasTableGrad(b *Builder, v *Value, args []*Value) *Value {
 
 func newCellular(b *Builder, v *Value, args []*Value) *cellular {
 	c := &cellular{b: b, v: v, scale: expr.F(v.Attr.Attn.Scale)}
-	c.q, c.k = c.split(args[0]), c.split(args[1])
+	c.q, c.k = c.split(args[0]), c.ofKeys(args[1])
 	c.keysDim = c.k.Type.Shape[2]
 	var relative, table *Value
 	relative, table, c.params = v.siteArgs(args)
@@ -174,9 +174,17 @@ func (c *cellular) split(x *Value) *Value {
 	return c.b.Transpose(splitHeads(c.b, x, c.v.Attr.Attn.Heads), 0, 2, 1, 3)
 }
 
-// join undoes split. The result has the shape of like.
-func (c *cellular) join(x, like *Value) *Value {
-	return c.b.Reshape(c.b.Transpose(x, 0, 2, 1, 3), like.Type.Shape...)
+// ofKeys is split for keys or values, with a head for each head of queries.
+func (c *cellular) ofKeys(x *Value) *Value {
+	if group := c.v.Attr.Group; group > 1 {
+		x = c.b.RepeatHeads(x, c.v.Attr.Attn.Heads, group)
+	}
+	return c.split(x)
+}
+
+// join undoes split.
+func (c *cellular) join(x *Value, shape []Dim) *Value {
+	return c.b.Reshape(c.b.Transpose(x, 0, 2, 1, 3), shape...)
 }
 
 // cells returns a Map over the cells, of up to paramBase values [B, H, T, J or 1] and the
@@ -297,7 +305,7 @@ func (c *cellular) relativeGrad(dscores, like *Value) *Value {
 	column := c.b.Reshape(dscores, slices.Concat(s, []Dim{N(1)})...)
 	shape := slices.Concat(s, []Dim{N(2*c.v.Attr.Attn.Relative + 1)})
 	each := c.b.MapShape(expr.New(expr.Where, hit, bin(expr.Mul, x0, c.scale), expr.F(0)), shape, column)
-	return c.join(c.b.Sum(each, 3), like)
+	return c.join(c.b.Sum(each, 3), like.Type.Shape)
 }
 
 // paramGrad returns [B, H, parameter…]: dscores times the derivative of the bias with

@@ -59,8 +59,8 @@ const (
 	RMSNormGrad      // composite: x, gamma, dy -> Result "x", or for x "rstd", 1 / its root mean square
 	HeadProduct      // composite: x [.., H*K], w [K, N] -> [.., H*N]: each head's part of a row times w, or its transpose (TransB)
 	HeadOuter        // composite: x [.., H*K], y [.., H*N] -> [K, N]: the sum of outer products over all rows and heads; the gradient of HeadProduct's w
-	Attention        // composite: q [B, T, H*dh], k, v [B, J, H*dh], relative scores, parameters … -> [B, T, H*dh]; BF16 arguments round the weights too and give F32. Result "largest" or "norm": [B, T, H], the largest score of each row, or 1 / the sum of exp(score - largest); 0 where no cell is open
-	AttentionGrad    // composite: q, k, v, dout (BF16 if q is), largest, norm, and y if q is BF16, which are results of the Attention, relative scores, parameters … -> Result "q", "k", "v", "relative", or a parameter's name: [B, H, parameter…], the part of each example and head
+	Attention        // composite: q [B, T, H*dh], k, v [B, J, H/Group*dh], relative scores, parameters … -> [B, T, H*dh]; BF16 arguments round the weights too and give F32. Result "largest" or "norm": [B, T, H], the largest score of each row, or 1 / the sum of exp(score - largest); 0 where no cell is open
+	AttentionGrad    // composite: q, k, v, dout (BF16 if q is), largest, norm, and y if q is BF16, which are results of the Attention, relative scores, parameters … -> Result "q", "k" and "v" for each head of q, "relative", or a parameter's name: [B, H, parameter…], the part of each example and head
 	AttentionWeights // composite: q, k, relative scores, parameters … -> [B, H, T, J]: Result "weights", the softmax, 0 at closed cells; or "logits", its input, -Inf there
 	BiasTable        // composite: learned parameters … -> [H, T, J], or [H, J] for one row: an attention's bias at every open cell, 0 at closed ones; Attr.Shape
 	BiasTableGrad    // composite: dtable [H, T, J] or [H, J], learned parameters … -> Result a parameter's name: [H, parameter…], the part of each head
@@ -91,7 +91,7 @@ type Attr struct {
 	Eps    float64    // LayerNorm*, RMSNorm*
 	Rows   int        // Scatter; Draw, Subset: the count of numbers to choose from
 	Size   int        // Subset: the count of chosen numbers
-	Group  int        // Draw, Subset: consecutive examples of a step's batch that share a draw; RepeatHeads, SumHeads: consecutive heads that share one
+	Group  int        // Draw, Subset: consecutive examples of a step's batch that share a draw; RepeatHeads, SumHeads: consecutive heads that share one; Attention, AttentionGrad: heads of q that share a head of k and v, 0: 1
 	Result string     // *Grad ops, AttentionWeights, Attention: which result this value is; "": the first
 	Attn   *AttnAttr  // Attention*; Rotate, RepeatHeads, SumHeads, HeadProduct, HeadOuter: only Heads
 }

@@ -39,8 +39,8 @@ var ops = [numOps]opInfo{
 
 	HeadProduct:      {name: "head_product", signature: "x[* heads*K] w[K N] -> y[* heads*N]", attrs: "transb heads"},
 	HeadOuter:        {name: "head_outer", signature: "x[* heads*K] y[* heads*N] -> w[K N]", attrs: "heads"},
-	Attention:        {name: "attention", signature: attends + " v:real[B J heads*D] " + biased + " -> q? largest[B T heads] norm[B T heads]", attrs: attnAttrs + " rate stream result"},
-	AttentionGrad:    {name: "attention_grad", signature: attends + " v:real[B J heads*D] dout:real[B T heads*D] largest[B T heads] norm[B T heads] y?:real[B T heads*D] " + biased + " -> q k v relative table line[B heads L] ...[B heads]", attrs: attnAttrs + " rate stream result"},
+	Attention:        {name: "attention", signature: attends + " v:real[B J groups*D] " + biased + " -> q? largest[B T heads] norm[B T heads]", attrs: attnAttrs + " group rate stream result"},
+	AttentionGrad:    {name: "attention_grad", signature: attends + " v:real[B J groups*D] dout:real[B T heads*D] largest[B T heads] norm[B T heads] y?:real[B T heads*D] " + biased + " -> q k[B J heads*D] v[B J heads*D] relative table line[B heads L] ...[B heads]", attrs: attnAttrs + " group rate stream result"},
 	AttentionWeights: {name: "attention_weights", signature: attends + " " + biased + " -> weights[B heads T J] logits[B heads T J]", attrs: attnAttrs + " result"},
 	BiasTable:        {name: "bias_table", signature: "... -> table[heads * J]", attrs: "shape " + siteAttrs},
 	BiasTableGrad:    {name: "bias_table_grad", signature: "dtable[heads * J] ... -> ...[heads]", attrs: siteAttrs + " result"},
@@ -57,7 +57,7 @@ var ops = [numOps]opInfo{
 
 // Arguments of attentions, before and after the values.
 const (
-	attends = "q:real[B T heads*D] k:real[B J heads*D]"
+	attends = "q:real[B T heads*D] k:real[B J groups*D]"
 	biased  = "relative?[B T heads*spans] table?[heads R K] line?[heads L] ..."
 )
 

@@ -107,13 +107,12 @@ func unify(v *Value) (Type, error) {
 	}
 	b := append(make(binding, 0, 8), entry{"1", []Dim{N(1)}})
 	if v.Op.carries("heads") {
-		b = append(b, entry{"heads", []Dim{N(site(v).Heads)}}, entry{"spans", []Dim{N(2*site(v).Relative + 1)}})
-	}
-	if n := v.Attr.Group; v.Op.carries("heads") && v.Op.carries("group") {
+		n := cmp.Or(v.Attr.Group, 1)
 		if n < 1 || site(v).Heads%n != 0 {
 			return Type{}, fmt.Errorf("%d heads do not divide into groups of %d", site(v).Heads, n)
 		}
-		b = append(b, entry{"groups", []Dim{N(site(v).Heads / n)}})
+		b = append(b, entry{"heads", []Dim{N(site(v).Heads)}}, entry{"groups", []Dim{N(site(v).Heads / n)}},
+			entry{"spans", []Dim{N(2*site(v).Relative + 1)}})
 	}
 	if v.Op.carries("rows") {
 		b = append(b, entry{"examples", []Dim{Sym("B")}}, entry{"rows", []Dim{N(v.Attr.Rows)}})

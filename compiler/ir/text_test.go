@@ -127,7 +127,7 @@ var bad = []struct{ body, want string }{
 	{"v12 = layernorm v9 v10 v10 {eps = 1e-05} : f32[B, 4]", "gamma is f32[4, 3], not f32[D] where D = 4"},
 	{"v12 = cross_entropy v9 v10 : f32[B]", "labels is f32[4, 3], not i32[*] where * = [B]"},
 	{"v12 = attention v9 v9 v9 {heads = 2} : f32[B, 4]", "q is f32[B, 4], not f32[B T heads*D] where heads = 2"},
-	{"v12 = reshape v9 {shape = [B, 1, 4]} : f32[B, 1, 4]\nv13 = reshape v9 {shape = [B, 4, 1]} : f32[B, 4, 1]\nv14 = attention v12 v12 v13 {heads = 2} : f32[B, 1, 4]", "v is f32[B, 4, 1], not f32[B J heads*D] where heads = 2, B = B, D = 2, J = 1"},
+	{"v12 = reshape v9 {shape = [B, 1, 4]} : f32[B, 1, 4]\nv13 = reshape v9 {shape = [B, 4, 1]} : f32[B, 4, 1]\nv14 = attention v12 v12 v13 {heads = 2} : f32[B, 1, 4]", "v is f32[B, 4, 1], not f32[B J groups*D] where groups = 2, B = B, D = 2, J = 1"},
 	{"v12 = reshape v9 {shape = [B, 1, 4]} : f32[B, 1, 4]\nv13 = attention v12 v12 v12 {heads = 3} : f32[B, 1, 4]", "q is f32[B, 1, 4], not f32[B T heads*D] where heads = 3"},
 	{"v12 = reshape v9 {shape = [B, 1, 4]} : f32[B, 1, 4]\nv13 = attention v12 v12 v12 {heads = 2; mask = k < i} : f32[B, 1, 4]", "mask"},
 	{"v12 = reshape v9 {shape = [B, 1, 4]} : f32[B, 1, 4]\nv13 = attention v12 v12 v12 v10 {heads = 2} : f32[B, 1, 4]", "0 parameters, 1 arguments"},

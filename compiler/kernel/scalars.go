@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
@@ -30,7 +31,7 @@ type Scalars map[string]float64
 // Samples binds every scalar to a plausible value.
 func Samples() Scalars {
 	all := Scalars{}
-	for _, s := range abi.Scalars() {
+	for _, s := range slices.Concat(abi.Scalars(), abi.Layout()) {
 		all[s.Name] = s.Sample
 	}
 	return all
@@ -39,7 +40,7 @@ func Samples() Scalars {
 // ScalarNames lists the scalars of package abi, which a launch can bind.
 func ScalarNames() []string {
 	var names []string
-	for _, s := range abi.Scalars() {
+	for _, s := range slices.Concat(abi.Scalars(), abi.Layout()) {
 		names = append(names, s.Name)
 	}
 	return names

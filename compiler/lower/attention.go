@@ -3,6 +3,7 @@ package lower
 import (
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
+	"github.com/arithlang/mlc/runtime/abi"
 )
 
 // An attention is shared by the forward and backward kernels. There are two lowerings: narrow
@@ -11,12 +12,13 @@ import (
 type attention struct {
 	*site
 	window    ir.Window
-	q, k, val string     // buffers, each flat: see place
+	q, k, val source
+	result    source     // the layout of results
 	table     string     // buffer of the bias table, "" without one
 	byLine    string     // buffer of the bias by distance [H, L], "" without one
 	relative  string     // flat buffer of the relative scores, "" without them
 	distances *expr.Expr // the number of relative scores of a query and head
-	width, dh *expr.Expr
+	dh        *expr.Expr
 	largest   string    // flat buffers of the statistics that turn a row's scores into probabilities,
 	norm      string    // "" if the kernel neither reads nor writes them
 	elem      expr.Type // F32 or BF16: the type of queries, keys, values and factors of products
@@ -29,8 +31,9 @@ type attention struct {
 // mask and bias.
 func newAttention(e *emitter, v *ir.Value) *attention {
 	q, k, attr := v.Args[0], v.Args[1], v.Attr.Attn
-	a := &attention{window: ir.WindowOf(attr.Mask), elem: q.Type.Elem, q: e.flat(q, "q"), k: e.flat(k, "k")}
-	a.width, a.dh = size(q.Type.Shape[2]), num(q.Type.Shape[2].N/attr.Heads)
+	a := &attention{window: ir.WindowOf(attr.Mask), elem: q.Type.Elem, dh: num(q.Type.Shape[2].N / attr.Heads)}
+	a.q, a.k = a.source(e, q, "q"), a.keySource(e, k, "k", v.Attr.Group)
+	a.result = source{rows: size(q.Type.Shape[2]), heads: a.dh}
 	relative, table, params := v.SiteArgs()
 	if relative != nil {
 		a.relative = e.flat(relative, "relative")
@@ -62,6 +65,79 @@ func (e *emitter) flat(v *ir.Value, name string) string {
 	return e.in(v, name, e.elements(v.Type.Shape))
 }
 
+// A source is a flat buffer with a row of each head. Elements of such a row are adjacent.
+type source struct {
+	buf                   string
+	layout                string     // sources of equal layouts have rows at equal places; "": as results
+	examples, rows, heads *expr.Expr // distances of neighbours; examples is nil if all rows are consecutive
+	group                 *expr.Expr // consecutive heads of queries that share a head; nil: 1
+}
+
+// source declares an input with a head for each head of queries.
+func (a *attention) source(e *emitter, v *ir.Value, name string) source {
+	return a.keySource(e, v, name, 1)
+}
+
+// keySource declares an input with a head for each group of heads of queries.
+func (a *attention) keySource(e *emitter, v *ir.Value, name string, group int) source {
+	width := v.Type.Shape[2]
+	s := source{rows: size(width), heads: a.dh}
+	if group > 1 {
+		s.group, s.layout = num(group), name
+	}
+	apart := e.env.apart[v]
+	if apart == nil {
+		s.buf = e.flat(v, name)
+		return s
+	}
+	names := abi.Distances(apart.Name)
+	distance := func(n int) *expr.Expr { return mul(ivar(names[n]), num(apart.Unit())) }
+	s.rows, s.heads, s.layout = distance(1), distance(2), name
+	extents := e.env.rows.extents(v.Type.Shape[:2])
+	if len(extents) == 2 {
+		s.examples = distance(0)
+	}
+	last := mul(sub(num(width.N/int(a.dh.I)), expr.Int(1)), s.heads)
+	for k, each := range []*expr.Expr{s.examples, s.rows}[2-len(extents):] {
+		last = add(last, mul(sub(extents[k], expr.Int(1)), each))
+	}
+	s.buf = e.in(v, name, add(last, a.dh))
+	return s
+}
+
+// A row is row n of an example, in all sources.
+type headRow struct {
+	*attention
+	name string
+	of   example
+	n    *expr.Expr
+	at   map[string]*expr.Expr // the start of the cell's head, by layout
+}
+
+// in names the start of one head's part of the row. The name is computed once for all uses.
+func (r *headRow) in(s source) *expr.Expr {
+	if r.at[s.layout] == nil {
+		head, name := r.h, r.name
+		if s.group != nil {
+			head = div(head, s.group)
+		}
+		if s.layout != "" {
+			name += "_" + s.layout
+		}
+		place := mul(add(r.of.first, r.n), s.rows)
+		if s.examples != nil {
+			place = add(mul(r.b, s.examples), mul(r.n, s.rows))
+		}
+		r.at[s.layout] = r.let(name, add(place, mul(head, s.heads)))
+	}
+	return r.at[s.layout]
+}
+
+// place returns row n of an example. The name is for starts of the row.
+func (a *attention) place(name string, of example, n *expr.Expr) *headRow {
+	return &headRow{a, name, of, n, map[string]*expr.Expr{}}
+}
+
 // cells declares the grid: heads and, if examples is set, examples. Otherwise each cell loops
 // over the examples.
 func (a *attention) cells(examples bool) {
@@ -89,12 +165,6 @@ func (a *attention) enter(b *expr.Expr) {
 	})
 }
 
-// place names the start of one head's part of row n of an example. The name is computed once
-// for all uses.
-func (a *attention) place(name string, of example, n *expr.Expr) *expr.Expr {
-	return a.let(name, add(mul(add(of.first, n), a.width), mul(a.h, a.dh)))
-}
-
 // ofRow returns the head's index for row n of an example, in an array of rows by heads.
 func (a *attention) ofRow(n *expr.Expr) *expr.Expr {
 	return add(mul(add(a.own.first, n), a.heads), a.h)
@@ -106,23 +176,25 @@ func (a *attention) distance(n *expr.Expr) *expr.Expr {
 }
 
 // vector loads one head's part of a row.
-func (a *attention) vector(tile, buf string, place *expr.Expr) string {
-	return a.load(tile, a.elem, buf, exprs{a.dh}, from(place))
+func (a *attention) vector(tile string, s source, r *headRow) string {
+	return a.load(tile, a.elem, s.buf, exprs{a.dh}, from(r.in(s)))
 }
 
 // part returns the place of one head's part of consecutive rows.
-func (a *attention) part(place *expr.Expr) place {
-	return func(i exprs) exprs { return exprs{add(add(place, mul(i[0], a.width)), i[1])} }
+func part(s source, first *headRow) place {
+	at := first.in(s)
+	return func(i exprs) exprs { return exprs{add(add(at, mul(i[0], s.rows)), i[1])} }
 }
 
 // matrix loads one head's part of some rows.
-func (a *attention) matrix(tile, buf string, place, rows *expr.Expr) string {
-	return a.load(tile, a.elem, buf, exprs{rows, a.dh}, a.part(place))
+func (a *attention) matrix(tile string, s source, first *headRow, rows *expr.Expr) string {
+	return a.load(tile, a.elem, s.buf, exprs{rows, a.dh}, part(s, first))
 }
 
 // transposed loads one head's part of some rows as columns.
-func (a *attention) transposed(tile, buf string, place, rows *expr.Expr) string {
-	return a.load(tile, a.elem, buf, exprs{a.dh, rows}, func(i exprs) exprs { return a.part(place)(swapped(i)) })
+func (a *attention) transposed(tile string, s source, first *headRow, rows *expr.Expr) string {
+	at := part(s, first)
+	return a.load(tile, a.elem, s.buf, exprs{a.dh, rows}, func(i exprs) exprs { return at(swapped(i)) })
 }
 
 // widened returns an element of a tile of queries, keys or values in F32.
@@ -175,8 +247,8 @@ func (a *attention) storeFlat(v *ir.Value, name string, shape exprs, at place, v
 }
 
 // storeMatrix writes a tile [rows, dh] to one head's part of rows in the buffer of v.
-func (a *attention) storeMatrix(v *ir.Value, name string, place, rows *expr.Expr, tile string) {
-	a.storeFlat(v, name, exprs{rows, a.dh}, a.part(place), func(i exprs) *expr.Expr { return elem(tile, i...) })
+func (a *attention) storeMatrix(v *ir.Value, name string, first *headRow, rows *expr.Expr, tile string) {
+	a.storeFlat(v, name, exprs{rows, a.dh}, part(a.result, first), func(i exprs) *expr.Expr { return elem(tile, i...) })
 }
 
 // softmaxScale returns the factor from a row's exponentials, whose sum is total, to
@@ -218,7 +290,7 @@ func (a *attention) leave(statistic string, n, value *expr.Expr) {
 // take half the memory, and cost a logarithm per row.
 func lowerAttention(e *emitter, v *ir.Value) {
 	a := newAttention(e, v)
-	a.val = e.flat(a.v.Args[2], "v")
+	a.val = a.keySource(e, v.Args[2], "v", v.Attr.Group)
 	a.largest, a.norm = a.statistic("largest"), a.statistic("norm")
 	a.cells(true)
 	if w := a.window.Narrow; w != nil {

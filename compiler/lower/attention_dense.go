@@ -20,7 +20,7 @@ type dense struct {
 	*attention
 	first, height *expr.Expr // the block's queries
 	lo, count     *expr.Expr // the block's keys
-	queries, open *expr.Expr // the places of both
+	queries, open *headRow   // the places of both
 	weights       string     // tile of scores, then probabilities
 }
 
@@ -66,6 +66,8 @@ func (d *dense) keysOfBlock(empty bool) {
 	}
 	d.count = d.let("count", count)
 	d.queries, d.open = d.place("queries", d.own, d.first), d.place("open", d.keyed, d.lo)
+	d.queries.in(d.q)
+	d.open.in(d.k)
 }
 
 // cell returns the query and the key of a cell of the block.
@@ -221,13 +223,13 @@ func (d *dense) forward() {
 
 // backward computes the gradients of one head of one example, block by block.
 func (d *dense) backward(g *attentionGrad) {
-	g.begin()
+	g.begin(d.keyed.rows)
 	d.loop("m", ceilDiv(d.own.rows, blockRows), func(m *expr.Expr) {
 		d.block(m, d.own.rows)
 		d.keysOfBlock(false)
 		score := d.products()
 		do, y := d.matrix("dos", g.dout, d.queries, d.height), ""
-		if g.y != "" {
+		if g.y.buf != "" {
 			y = d.matrix("ys", g.y, d.queries, d.height)
 		}
 		v := d.transposed("vs", d.val, d.open, d.count)

@@ -9,8 +9,8 @@ import (
 type attentionGrad struct {
 	*attention
 	result map[string]*ir.Value
-	dout   string
-	y      string // BF16 only: the attention's result, rounded as later products read it
+	dout   source
+	y      source // BF16 only: the attention's result, rounded as later products read it
 	dk, dv string // tiles [J, dh] of this example, "" if not a result
 	dtable string // tile [T, J] of the table's gradient, "" if not a result
 	dline  string // tile [L] of sums by distance of the products' gradients, "" if not a result
@@ -31,10 +31,10 @@ type attentionGrad struct {
 // the gradients of tables.
 func lowerAttentionGrad(e *emitter, v *ir.Value) {
 	g := &attentionGrad{attention: newAttention(e, v), result: e.results()}
-	g.val, g.dout = e.flat(v.Args[2], "v"), e.flat(v.Args[3], "dout")
+	g.val, g.dout = g.keySource(e, v.Args[2], "v", v.Attr.Group), g.source(e, v.Args[3], "dout")
 	g.largest, g.norm = e.flat(v.Args[4], "largest_"), e.flat(v.Args[5], "norm_")
 	if g.elem.Narrow() {
-		g.y = e.flat(v.Args[6], "y")
+		g.y = g.source(e, v.Args[6], "y")
 	}
 	for _, param := range g.attr.Params {
 		if g.result[param] != nil {
@@ -73,13 +73,13 @@ func (e *emitter) results() map[string]*ir.Value {
 	return all
 }
 
-// begin zeroes the sums over the queries of an example.
-func (g *attentionGrad) begin() {
+// begin zeroes the sums over the queries of an example, for so many rows of keys.
+func (g *attentionGrad) begin(keys *expr.Expr) {
 	sums := func(result string) string {
 		if g.result[result] == nil {
 			return ""
 		}
-		t := g.tile("d"+result+"_", expr.F32, g.keyed.rows, g.dh)
+		t := g.tile("d"+result+"_", expr.F32, keys, g.dh)
 		g.zero(t)
 		return t
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
+	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 // A narrow attention has a window of few keys. Key n of query t is lo(t) + n, clipped to the
@@ -71,28 +72,32 @@ func (a *narrow) key(t, n *expr.Expr) (j, open *expr.Expr) {
 
 // A query is a row of queries and the keys of its window, with their places.
 type query struct {
-	t, place     *expr.Expr
-	keys, places exprs
+	t      *expr.Expr
+	row    *headRow
+	keys   exprs
+	places []*headRow // of the keys
 }
 
 // queries runs f for each query.
 func (a *narrow) queries(f func(q *query)) {
 	a.loop("t", a.own.rows, func(t *expr.Expr) {
-		q := &query{t: t, place: a.place("query", a.own, t)}
+		q := &query{t: t, row: a.place("query", a.own, t)}
+		q.row.in(a.q)
 		a.each(func(n *expr.Expr) {
 			j, _ := a.key(t, n)
 			q.keys = append(q.keys, a.let(fmt.Sprintf("j%d", n.I), j))
 			q.places = append(q.places, a.place(fmt.Sprintf("key%d", n.I), a.keyed, q.keys[n.I]))
+			q.places[n.I].in(a.k)
 		})
 		f(q)
 	})
 }
 
 // vectors loads the rows of a buffer at a query's keys.
-func (a *narrow) vectors(name, buf string, q *query) []string {
+func (a *narrow) vectors(name string, s source, q *query) []string {
 	var tiles []string
 	for n, place := range q.places {
-		tiles = append(tiles, a.vector(fmt.Sprintf("%s%d", name, n), buf, place))
+		tiles = append(tiles, a.vector(fmt.Sprintf("%s%d", name, n), s, place))
 	}
 	return tiles
 }
@@ -116,7 +121,7 @@ func (a *narrow) factor(name, tile string) string {
 // scores stores the scores of a query in the tile of weights: the scaled products with its
 // keys, plus relative scores and the bias of a table or line. biased adds the rest.
 func (a *narrow) scores(q *query) {
-	query := a.vector("qt", a.q, q.place)
+	query := a.vector("qt", a.q, q.row)
 	for n, key := range a.vectors("k", a.k, q) {
 		s := a.product(fmt.Sprintf("s%d", n), query, key)
 		if a.relative != "" {
@@ -201,7 +206,7 @@ func (a *narrow) forward() {
 // storeWeighted stores the sum of vectors by the weights of a query. Adding 0 makes a sum of
 // zeros +0 for any signs of the closed keys' products.
 func (a *narrow) storeWeighted(v *ir.Value, name, weights string, q *query, vectors []string) {
-	a.storeFlat(v, name, exprs{a.dh}, from(q.place), func(i exprs) *expr.Expr {
+	a.storeFlat(v, name, exprs{a.dh}, from(q.row.in(a.result)), func(i exprs) *expr.Expr {
 		sum := a.fold(expr.Add, func(n *expr.Expr) *expr.Expr { return mul(elem(weights, n, q.t), a.widened(vectors[n.I], i[0])) })
 		return expr.New(expr.Add, sum, expr.F(0))
 	})
@@ -213,14 +218,14 @@ func (a *narrow) backward(g *attentionGrad) {
 	dp := a.columns("ds")
 	column := func(name string) string { return a.tile(name, expr.F32, a.own.rows) }
 	largest, norm, delta := column("largest"), column("norm"), ""
-	if g.y != "" {
+	if g.y.buf != "" {
 		delta = column("delta")
 	}
 	a.queries(func(q *query) {
 		a.scores(q)
-		do := a.vector("go", g.dout, q.place)
-		if g.y != "" {
-			a.set(delta, a.product("along", do, a.vector("yt", g.y, q.place)), q.t)
+		do := a.vector("go", g.dout, q.row)
+		if g.y.buf != "" {
+			a.set(delta, a.product("along", do, a.vector("yt", g.y, q.row)), q.t)
 		}
 		a.set(largest, a.left("top", a.largest, q.t), q.t)
 		a.set(norm, a.left("factor", a.norm, q.t), q.t)
@@ -230,7 +235,11 @@ func (a *narrow) backward(g *attentionGrad) {
 	})
 	dropped := a.factor("pr", a.scoreGrads(dp, delta, largest, norm, g.dtable))
 	ds := a.factor("dsr", dp)
-	g.begin()
+	keys := a.keyed.rows
+	if a.env.rows.at[kernel.KeyStart] != nil {
+		keys = greater(keys, expr.Int(1)) // key 0, even if there is none
+	}
+	g.begin(keys)
 	a.queries(func(q *query) {
 		if v := g.result["q"]; v != nil {
 			a.storeWeighted(v, "dq", ds, q, a.vectors("k", a.k, q))
@@ -285,11 +294,11 @@ func (a *narrow) scoreGrads(dp, delta, largest, norm, dtable string) string {
 
 // spread adds a query's row of a buffer, times its weights, to the rows of its keys
 // in a matrix tile.
-func (a *narrow) spread(sum, weights string, q *query, buf string) {
+func (a *narrow) spread(sum, weights string, q *query, s source) {
 	if sum == "" {
 		return
 	}
-	x := a.vector("x", buf, q.place)
+	x := a.vector("x", s, q.row)
 	for n, j := range q.keys {
 		row := func(i exprs) exprs { return exprs{j, i[0]} }
 		a.addTo(sum, exprs{a.dh}, row, func(i exprs) *expr.Expr { return mul(elem(weights, num(n), q.t), a.widened(x, i[0])) })

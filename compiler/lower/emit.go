@@ -28,6 +28,7 @@ type emitter struct {
 type context struct {
 	accumulate map[*ir.Value]bool      // results added to their buffer
 	inPlace    map[*ir.Value]*ir.Value // results that overwrite the buffer of a parameter
+	apart      map[*ir.Value]*Buffer   // parameters whose distances a launch gives
 	rows       packing
 }
 

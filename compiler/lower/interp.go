@@ -72,7 +72,7 @@ func (m *Machine) Prepare(e *Entry, s kernel.Scalars) {
 		for i := range count {
 			m.buffers[b][i] = kernel.NewBuffer(b.Type.Elem, n)
 		}
-		kernel.Pack(b.Name, m.buffers[b][0].I, slices.Repeat([]int32{int32(s["T"])}, dims["B"]))
+		kernel.Pack(b.Name, m.buffers[b][0].I, slices.Repeat([]int32{int32(s["T"])}, dims["B"]), slices.Repeat([]int32{int32(s["S"])}, dims["B"]))
 	}
 }
 

@@ -9,15 +9,25 @@ import (
 	"github.com/arithlang/mlc/compiler/plan"
 )
 
-// packedTypes are the buffers that locate packed rows.
-var packedTypes = []struct {
+// A locator is a buffer that locates packed rows.
+type locator struct {
 	name string
 	t    ir.Type
-}{
-	{kernel.RowExample, ir.Ints(ir.Sym("B"), ir.Sym("T"))},
-	{kernel.ExampleStart, ir.Ints(ir.Sym("B"))},
-	{kernel.ExampleLength, ir.Ints(ir.Sym("B"))},
 }
+
+// locators are the buffers that locate packed rows, keyLocators those for keys with lengths of their
+// own.
+var (
+	locators = []locator{
+		{kernel.RowExample, ir.Ints(ir.Sym("B"), ir.Sym("T"))},
+		{kernel.ExampleStart, ir.Ints(ir.Sym("B"))},
+		{kernel.ExampleLength, ir.Ints(ir.Sym("B"))},
+	}
+	keyLocators = []locator{
+		{kernel.KeyStart, ir.Ints(ir.Sym("B"))},
+		{kernel.KeyLength, ir.Ints(ir.Sym("B"))},
+	}
+)
 
 // packs reports whether the training program packs rows. Then problems of several lengths have
 // no padding: a shape [B, T, …] has R rows, the number of actual rows. Packing requires that
@@ -48,16 +58,26 @@ type packing struct {
 	at      map[string]*ir.Value // values that locate the rows, by name; nil: each example has T rows
 }
 
-// extents returns the sizes of a shape. With R rows, axes B and T are one axis.
+// ofKeys reports whether the first axes of a shape are rows of keys, whose examples have lengths of
+// their own.
+func (p *packing) ofKeys(shape []ir.Dim) bool {
+	return p.at[kernel.KeyStart] != nil && len(shape) >= 2 && shape[0] == ir.Sym("B") && shape[1] == ir.Sym("S")
+}
+
+// extents returns the sizes of a shape. With R rows, axes B and T are one axis, and with RK rows of
+// keys axes B and S.
 func (p *packing) extents(shape []ir.Dim) exprs {
-	if p.counted && Rows(shape) {
+	switch {
+	case p.counted && Rows(shape):
 		return append(exprs{ivar("R")}, sizes(shape[2:])...)
+	case p.ofKeys(shape):
+		return append(exprs{ivar("RK")}, sizes(shape[2:])...)
 	}
 	return sizes(shape)
 }
 
 // ragged reports whether the first axes of a shape are rows of examples of several lengths.
-func (p *packing) ragged(shape []ir.Dim) bool { return p.at != nil && Rows(shape) }
+func (p *packing) ragged(shape []ir.Dim) bool { return p.at != nil && Rows(shape) || p.ofKeys(shape) }
 
 // elements is the number of elements of a shape.
 func (e *emitter) elements(shape []ir.Dim) *expr.Expr {
@@ -108,8 +128,16 @@ type example struct{ rows, first *expr.Expr }
 
 // example names the rows of example b, at most T of them.
 func (e *emitter) example(b *expr.Expr, rows ir.Dim) example {
-	if !e.env.rows.ragged([]ir.Dim{ir.Sym("B"), rows}) {
+	shape := []ir.Dim{ir.Sym("B"), rows}
+	switch {
+	case !e.env.rows.ragged(shape):
 		return example{size(rows), mul(b, size(rows))}
+	case e.env.rows.ofKeys(shape):
+		return example{
+			e.let("key_rows", lesser(e.packed(kernel.KeyLength, b), size(rows))),
+			// Windows of few keys read the first one even if there is none.
+			e.let("keys_from", lesser(e.packed(kernel.KeyStart, b), sub(ivar("RK"), expr.Int(1)))),
+		}
 	}
 	return example{
 		e.let("rows", lesser(e.packed(kernel.ExampleLength, b), size(rows))),

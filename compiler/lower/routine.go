@@ -25,14 +25,18 @@ func (l *lowerer) program(p *plan.Program) error {
 	l.entry = &Entry{Name: p.Name, Doc: p.Doc, Memory: l.memory(p.Memory)}
 	l.out.Entries = append(l.out.Entries, l.entry)
 	mem := l.entry.Memory
-	mem.Packed = l.out.Packed && p.Name == training
+	mem.Packed = l.out.Packed && p.Name == training || p.Packed
 	for _, b := range p.Buffers {
 		if mem.Buffer(b.Name) == nil {
 			mem.Buffers = append(mem.Buffers, l.buffer(b))
 		}
 	}
 	if mem.Packed {
-		for _, b := range packedTypes {
+		all := locators
+		if p.Packed {
+			all = slices.Concat(locators, keyLocators)
+		}
+		for _, b := range all {
 			mem.Buffers = append(mem.Buffers, &Buffer{Buffer: plan.Buffer{Name: b.name, Type: b.t, Count: 1}})
 		}
 	}
@@ -136,11 +140,14 @@ type binder struct {
 
 func (l *lowerer) binder(c *plan.Call) *binder {
 	b := &binder{lowerer: l, call: c, arg: map[*ir.Value]Arg{},
-		env: context{accumulate: map[*ir.Value]bool{}, inPlace: map[*ir.Value]*ir.Value{}}}
-	b.env.rows.counted = l.out.Packed
+		env: context{accumulate: map[*ir.Value]bool{}, inPlace: map[*ir.Value]*ir.Value{}, apart: map[*ir.Value]*Buffer{}}}
+	b.env.rows.counted = l.out.Packed || l.entry.Memory.Packed
 	if l.entry.Memory.Packed {
 		b.env.rows.at = map[string]*ir.Value{}
-		for _, p := range packedTypes {
+		for _, p := range slices.Concat(locators, keyLocators) {
+			if l.entry.Memory.Buffer(p.name) == nil {
+				continue
+			}
 			v := &ir.Value{Op: ir.Param, Type: p.t, Attr: ir.Attr{Name: p.name}}
 			b.env.rows.at[p.name], b.arg[v] = v, Arg{Ref: plan.At(p.name, 0)}
 		}
@@ -164,6 +171,9 @@ func (b *binder) params() {
 		}
 		b.arg[p] = Arg{Ref: ref}
 		byRef[ref] = p
+		if buffer := b.entry.Memory.Buffer(ref.Buffer); buffer.Heads > 0 {
+			b.env.apart[p] = buffer
+		}
 	}
 	uses := map[Arg]int{}
 	for _, r := range f.Results {

@@ -10,13 +10,18 @@ import (
 )
 
 // Programs of an attention alone, in the order in which its caller runs them. Without a bias
-// table, only Forward and Backward exist. A given bias is a table without Table and TableGrad.
+// table, only Forward and Backward exist. A given bias is a table without Table and TableGrad. A
+// launch gives the places of q, k, v and dy (plan.Buffer.Heads). Packed programs are for sequences of
+// several lengths without padding. They do not exist if mask or bias reads a length.
 const (
 	Table     = "table"      // parameters -> table [H, T, S], or a line [H, L]
 	Forward   = "forward"    // q, k, v -> y, largest, norm
 	Backward  = "backward"   // dy and what Forward read and wrote -> dq, dk, dv, and dtable [H, T, S] or [B, H, L]
 	SumTables = "sum_tables" // tables [B, H, T, S] or [B, H, L] -> their sum dtable
 	TableGrad = "table_grad" // dtable, parameters -> d.NAME for each learned parameter
+
+	PackedForward  = "packed_forward"
+	PackedBackward = "packed_backward"
 )
 
 // BiasGroup names the parameters of an attention alone.
@@ -28,6 +33,7 @@ type alone struct {
 	*check.Attention
 	elem  expr.Type
 	lined bool // the table is a line
+	group int  // heads of queries that share a head of keys
 	plan  *plan.Plan
 	err   error
 }
@@ -35,7 +41,7 @@ type alone struct {
 // Alone returns the programs of an attention alone for queries, keys and values of type F32 or
 // BF16. A learned or costly bias is a table that all examples share.
 func Alone(spec *check.Attention, elem expr.Type) (*plan.Plan, error) {
-	a := &alone{Attention: spec, elem: elem, plan: &plan.Plan{}}
+	a := &alone{Attention: spec, elem: elem, group: spec.Heads / spec.KeyHeads, plan: &plan.Plan{}}
 	var params []plan.Param
 	for _, p := range spec.Site.Params {
 		params = append(params, plan.Param{Name: p.Name, Shape: p.Shape, Init: p.Init})
@@ -56,8 +62,13 @@ func Alone(spec *check.Attention, elem expr.Type) (*plan.Plan, error) {
 			b.Result("table", b.BiasTable(attr, ir.Sym("T"), ir.Sym("S"), params...), false)
 		})
 	}
-	a.program(Forward, func(b *ir.Builder) { a.forward(b, tabled) })
-	a.program(Backward, func(b *ir.Builder) { a.backward(b, tabled) })
+	forward, backward := func(b *ir.Builder) { a.forward(b, tabled) }, func(b *ir.Builder) { a.backward(b, tabled) }
+	a.program(Forward, forward)
+	a.program(Backward, backward)
+	if attr := (ir.AttnAttr{Mask: spec.Site.Mask, Bias: spec.Site.Bias}); !attr.ReadsLength() {
+		a.program(PackedForward, forward).Packed = true
+		a.program(PackedBackward, backward).Packed = true
+	}
 	if tabled && a.learns() {
 		a.program(SumTables, func(b *ir.Builder) {
 			t := a.table()
@@ -80,25 +91,41 @@ func AloneFunc(spec *check.Attention) (*ir.Func, error) {
 	a := &alone{Attention: spec, elem: expr.F32}
 	b := ir.NewBuilder("attend", spec.Pos)
 	qkv, attr, params := a.inputs(b, a.Given)
+	for i, x := range qkv[1:] {
+		if group := a.Heads / a.KeyHeads; group > 1 {
+			qkv[1+i] = b.RepeatHeads(x, a.Heads, group)
+		}
+	}
 	b.Result("y", b.Attention(qkv[0], qkv[1], qkv[2], attr, 0, 0, params...), false)
 	return b.Func()
 }
 
+// heads are the heads of the buffers whose places a launch gives.
+func (a *alone) heads(name string) int {
+	switch name {
+	case "q", "dy":
+		return a.Heads
+	case "k", "v":
+		return a.KeyHeads
+	}
+	return 0
+}
+
 // program adds a program of one function, whose parameters and results are the buffers.
-func (a *alone) program(name string, build func(b *ir.Builder)) {
+func (a *alone) program(name string, build func(b *ir.Builder)) *plan.Program {
 	b := ir.NewBuilder(name, a.Pos)
 	build(b)
+	p := &plan.Program{Name: name, Memory: name}
 	f, err := b.Func()
 	if err != nil {
 		if a.err == nil {
 			a.err = err
 		}
-		return
+		return p
 	}
-	p := &plan.Program{Name: name, Memory: name}
 	args, results := refs{}, refs{}
 	add := func(name string, t ir.Type, to refs) {
-		p.Buffers = append(p.Buffers, &plan.Buffer{Name: name, Type: t, Count: 1})
+		p.Buffers = append(p.Buffers, &plan.Buffer{Name: name, Type: t, Count: 1, Heads: a.heads(name)})
 		to[name] = plan.At(name, 0)
 	}
 	for i, v := range f.Params {
@@ -111,6 +138,7 @@ func (a *alone) program(name string, build func(b *ir.Builder)) {
 	}
 	p.Body = []plan.Stmt{&plan.Call{Func: f, Group: BiasGroup, Args: args, Results: results}}
 	a.plan.Programs = append(a.plan.Programs, p)
+	return p
 }
 
 // lineable reports whether the bias can be a line: bias and mask depend on the distance of query and
@@ -171,16 +199,11 @@ func (a *alone) tableSite(b *ir.Builder) (ir.AttnAttr, []*ir.Value) {
 	return attr, params
 }
 
-// inputs declares queries, keys and values, with keys and values repeated for each head of
-// queries. It also returns the site, and its parameters or its table.
+// inputs declares queries, keys and values. It also returns the site, and its parameters or its table.
 func (a *alone) inputs(b *ir.Builder, tabled bool) (qkv []*ir.Value, attr ir.AttnAttr, params []*ir.Value) {
 	qkv = append(qkv, b.Param("q", a.rows("T", a.Heads*a.Width, a.elem), ir.Input))
 	for _, name := range []string{"k", "v"} {
-		x := b.Param(name, a.rows("S", a.KeyHeads*a.Width, a.elem), ir.Input)
-		if group := a.Heads / a.KeyHeads; group > 1 {
-			x = b.RepeatHeads(x, a.Heads, group)
-		}
-		qkv = append(qkv, x)
+		qkv = append(qkv, b.Param(name, a.rows("S", a.KeyHeads*a.Width, a.elem), ir.Input))
 	}
 	if !tabled {
 		attr, params = a.site(b)
@@ -203,9 +226,9 @@ func (a *alone) stored(b *ir.Builder, x *ir.Value) *ir.Value {
 func (a *alone) forward(b *ir.Builder, tabled bool) {
 	qkv, attr, params := a.inputs(b, tabled)
 	args := append(slices.Clone(qkv), params...)
-	b.Result("y", a.stored(b, b.Emit(ir.Attention, ir.Attr{Attn: &attr}, args...)), false)
+	b.Result("y", a.stored(b, b.Emit(ir.Attention, ir.Attr{Attn: &attr, Group: a.group}, args...)), false)
 	for _, name := range []string{"largest", "norm"} {
-		b.Result(name, b.Emit(ir.Attention, ir.Attr{Attn: &attr, Result: name}, args...), false)
+		b.Result(name, b.Emit(ir.Attention, ir.Attr{Attn: &attr, Group: a.group, Result: name}, args...), false)
 	}
 }
 
@@ -219,12 +242,14 @@ func (a *alone) backward(b *ir.Builder, tabled bool) {
 		args = append(args, b.Param("y", a.rows("T", a.Heads*a.Width, a.elem), ir.Input))
 	}
 	args = append(args, params...)
-	grad := func(of string) *ir.Value { return b.Emit(ir.AttentionGrad, ir.Attr{Attn: &attr, Result: of}, args...) }
+	grad := func(of string) *ir.Value {
+		return b.Emit(ir.AttentionGrad, ir.Attr{Attn: &attr, Group: a.group, Result: of}, args...)
+	}
 	b.Result("dq", a.stored(b, grad("q")), false)
 	for _, of := range []string{"k", "v"} {
 		g := grad(of)
-		if group := a.Heads / a.KeyHeads; group > 1 {
-			g = b.SumHeads(g, a.Heads, group)
+		if a.group > 1 {
+			g = b.SumHeads(g, a.Heads, a.group)
 		}
 		b.Result("d"+of, a.stored(b, g), false)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/compiler/ir"
+	"github.com/arithlang/mlc/runtime/abi"
 	"github.com/arithlang/mlc/runtime/config"
 )
 
@@ -46,6 +47,21 @@ type Buffer struct {
 	Zero    bool
 	PerTime bool
 	Kept    bool
+
+	Heads int // the heads of a row, if a launch says where they lie (abi.Distances of Name); 0: elements are contiguous
+}
+
+// Unit returns the number of elements in which a launch counts distances: 16 bytes, or one element
+// if the row of a head is no multiple of 16 bytes.
+func (b *Buffer) Unit() int {
+	bytes := 4
+	if b.Type.Elem.Narrow() {
+		bytes = 2
+	}
+	if b.Type.Shape[2].N/b.Heads*bytes%abi.TileAlign != 0 {
+		return 1
+	}
+	return abi.TileAlign / bytes
 }
 
 // Runs says which of a launch's numbers is the number of passes through a stack of
@@ -158,6 +174,7 @@ type Program struct {
 	Name    string
 	Doc     string
 	Memory  string
+	Packed  bool // queries and keys of examples have lengths of their own, without padding
 	Buffers []*Buffer
 	Body    []Stmt
 }

@@ -95,12 +95,34 @@ var scalars = [...]Scalar{
 	{"bound", F32, "Bound", Whole, OfLaunch, -0.25, false},
 }
 
-// Scalars lists all scalars, in the order in which kernels take them.
+// Scalars lists all scalars of a trainer's launches, in the order in which kernels take them.
 func Scalars() []Scalar { return scalars[:] }
+
+// layout lists the scalars that locate the tensors of a caller who is no trainer. They belong to a
+// launch and have no field. The distances from an example, a row and a head of a tensor to the next
+// are in units of 16 bytes, or in elements if a head's row is no whole number of units. RK is the
+// number of rows of keys if their examples have several lengths.
+var layout = func() []Scalar {
+	all := []Scalar{{Name: "RK"}}
+	for i, tensor := range []string{"q", "k", "v", "dy"} {
+		for k, distance := range Distances(tensor) {
+			all = append(all, Scalar{Name: distance, Sample: []float64{631, 17, 5}[k] + float64(2*i)})
+		}
+	}
+	return all
+}()
+
+// Layout lists the scalars that locate a caller's tensors.
+func Layout() []Scalar { return layout }
+
+// Distances names the scalars that locate a tensor: the distances of its examples, rows and heads.
+func Distances(tensor string) [3]string {
+	return [3]string{tensor + "_example", tensor + "_row", tensor + "_head"}
+}
 
 // Find returns the scalar of a name.
 func Find(name string) (Scalar, bool) {
-	for _, s := range scalars {
+	for _, s := range slices.Concat(scalars[:], layout) {
 		if s.Name == name {
 			return s, true
 		}

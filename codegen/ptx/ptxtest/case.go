@@ -79,7 +79,7 @@ func (c *Case) scalars(replica int) kernel.Scalars {
 		s["R"] = max(1, rows-float64(replica))
 		return s
 	}
-	lengths := kernel.Lengths(s)
+	lengths, _ := kernel.Lengths(s)
 	lengths = lengths[:max(1, len(lengths)-replica)] // the last examples are left out
 	s["B"] = float64(len(lengths))
 	return c.Kernel.Suited(s)

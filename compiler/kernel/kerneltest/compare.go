@@ -225,7 +225,7 @@ func InterpretBy(r *kernel.Runner, k *kernel.Kernel, s kernel.Scalars, inputs Ki
 		return nil, nil, err
 	}
 	for _, ids := range idRanges(shapes) {
-		start = draw(k, shapes, inputs, ids, seed, kernel.Lengths(s))
+		start = draw(k, shapes, inputs, ids, seed, s)
 		end = make([]kernel.Buffer, len(start))
 		for i, b := range start {
 			end[i] = b.Clone()
@@ -274,9 +274,10 @@ func idRanges(shapes [][]int) []idRange {
 // ranges would leave hardly any cell open.
 var counts = []string{"di_", "dj_", "ni_", "nj_"}
 
-// draw returns the buffers of a launch. Packed rows have examples of these lengths. Buffers
+// draw returns the buffers of a launch. Packed rows have examples of the launch's lengths. Buffers
 // that are only written start as NaN or as an integer that no kernel computes.
-func draw(k *kernel.Kernel, shapes [][]int, inputs Kind, ids idRange, seed uint64, lengths []int32) []kernel.Buffer {
+func draw(k *kernel.Kernel, shapes [][]int, inputs Kind, ids idRange, seed uint64, s kernel.Scalars) []kernel.Buffer {
+	rows, keys := kernel.Lengths(s)
 	r := rand.New(rand.NewPCG(seed, uint64(inputs)))
 	bufs := make([]kernel.Buffer, len(shapes))
 	for i, shape := range shapes {
@@ -295,7 +296,7 @@ func draw(k *kernel.Kernel, shapes [][]int, inputs Kind, ids idRange, seed uint6
 				bufs[i].I[j] = int32(own.lo + r.IntN(own.hi-own.lo))
 			}
 		}
-		kernel.Pack(p.Name, bufs[i].I, lengths)
+		kernel.Pack(p.Name, bufs[i].I, rows, keys)
 		for j := range bufs[i].F {
 			bufs[i].F[j] = float32(math.NaN())
 			if p.Mode != kernel.Out {
