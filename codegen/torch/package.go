@@ -25,7 +25,7 @@ func aligned(p *lower.Program) func(k *kernel.Kernel, arg int) bool {
 				for i, a := range l.Args {
 					b := e.Memory.Buffer(a.Ref.Buffer)
 					whole := a.Space == lower.InBuffer && b.Type.Rank() == 3 && b.Type.Shape[2].N*kernel.Bytes(b.Type.Elem)%16 == 0 && b.Type.Shape[2].Sym == ""
-					rows[l.Kernel][i] = rows[l.Kernel][i] && whole
+					rows[l.Kernel][i] = rows[l.Kernel][i] && whole && (b.Heads == 0 || b.Unit() > 1)
 				}
 			}
 		}

@@ -9,13 +9,13 @@ import (
 	"github.com/arithlang/mlc/codegen/ptx"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/expr"
-	"github.com/arithlang/mlc/compiler/ir"
+	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/lower"
 	"github.com/arithlang/mlc/compiler/model"
 )
 
 // A Table tells Python how to launch the kernels of an attention. It is the file kernels.json.
-// Formulas are Python expressions over B, T, S and C.
+// Formulas are Python expressions over B, T, S, C, and R and RK, the rows of packed queries and keys.
 type Table struct {
 	Version    int               `json:"version"`
 	Name       string            `json:"name"`
@@ -32,7 +32,7 @@ type Table struct {
 }
 
 // tableVersion changes with the meaning of a Table.
-const tableVersion = 1
+const tableVersion = 2
 
 // groupExamples is the number of examples that share one gradient of a table. Each head of a group
 // is a block of the GPU. The order of sums depends on it.
@@ -63,11 +63,13 @@ type Init struct {
 type Module struct {
 	File     string             `json:"file"`
 	Arch     int                `json:"arch"` // the least compute capability, such as 80
+	Unit     int                `json:"unit"` // elements in which distances of rows and heads are counted
 	Programs map[string]Program `json:"programs"`
 }
 
 // A Program is consecutive launches with the memory that they need in between.
 type Program struct {
+	Packed      bool        `json:"packed"` // sequences of several lengths have no padding
 	Temporaries []Temporary `json:"temporaries"`
 	Launches    []Launch    `json:"launches"`
 }
@@ -153,17 +155,17 @@ func elements(shape []int) int {
 
 // Add adds a module. Kernels are in the order of the program's kernels.
 func (t *Table) Add(precision string, p *lower.Program, kernels []ptx.Entry) error {
-	m := Module{File: precision + ".ptx", Arch: leastArch, Programs: map[string]Program{}}
+	m := Module{File: precision + ".ptx", Arch: leastArch, Unit: p.Entry(model.Forward).Memory.Buffer("q").Unit(), Programs: map[string]Program{}}
 	numbers := map[string]*ptx.Entry{}
 	for i := range kernels {
 		numbers[kernels[i].Name] = &kernels[i]
 	}
 	var err error
 	for _, e := range p.Entries {
-		out := Program{Temporaries: []Temporary{}, Launches: []Launch{}}
+		out := Program{Packed: e.Memory.Packed, Temporaries: []Temporary{}, Launches: []Launch{}}
 		for _, b := range e.Memory.Buffers {
 			if b.Temp {
-				n, err := formula(extent(b.Type))
+				n, err := formula(e.Memory.Elements(b))
 				if err != nil {
 					return err
 				}
@@ -183,12 +185,15 @@ func (t *Table) Add(precision string, p *lower.Program, kernels []ptx.Entry) err
 	}
 	t.Modules[precision] = m
 	if b := p.Entry(model.Forward).Memory.Buffer("table"); b != nil {
-		cells := b.Type.Shape[1:]
-		if len(cells) == 1 { // the gradient has a line for each example
+		var sizes []*expr.Expr
+		for _, d := range b.Type.Shape[1:] {
+			sizes = append(sizes, d.Expr())
+		}
+		if len(sizes) == 1 { // the gradient has a line for each example
 			t.Group = 1
 		}
 		t.Table = !t.Given
-		t.Cells, err = formula(extent(ir.T(cells...)))
+		t.Cells, err = formula(kernel.Elements(sizes))
 	}
 	return err
 }
@@ -198,15 +203,6 @@ const leastArch = 80
 
 // types are PyTorch's names of element types.
 var types = map[expr.Type]string{expr.F32: "float32", expr.BF16: "bfloat16", expr.I32: "int32"}
-
-// extent returns the number of elements of a tensor.
-func extent(t ir.Type) *expr.Expr {
-	n := expr.Int(1)
-	for _, d := range t.Shape {
-		n = expr.New(expr.Mul, n, d.Expr())
-	}
-	return expr.Simplify(n)
-}
 
 func newLaunch(l lower.Launch, e *ptx.Entry) (Launch, error) {
 	out := Launch{Entry: e.Name, Threads: e.Threads, Static: e.Static, Arguments: []string{}, Scalars: append([]string{}, e.Scalars...)}

@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/opt"
@@ -60,7 +61,16 @@ func (e *Entry) Optimizer() bool { return e.Flat || e.Matrix != nil }
 type Memory struct {
 	Name    string
 	Buffers []*Buffer
-	Packed  bool // a shape [B, T, …] has R rows
+	Packed  bool // a shape [B, T, …] has R rows, and [B, S, …] RK if buffers locate keys
+}
+
+// Elements returns the number of elements of a buffer.
+func (m *Memory) Elements(b *Buffer) *expr.Expr {
+	rows := packing{counted: m.Packed, at: map[string]*ir.Value{}}
+	if m.Buffer(kernel.KeyStart) != nil {
+		rows.at[kernel.KeyStart] = &ir.Value{}
+	}
+	return kernel.Elements(rows.extents(b.Type.Shape))
 }
 
 // Buffer returns the buffer with the given name, or nil.

@@ -10,18 +10,19 @@ import sys
 import torch
 
 FOLDER = sys.argv[1]
+LENGTHS = ((5, 1, 0, 37, 3), (9, 2, 4, 37, 0))  # of packed queries and keys
 TOLERANCES = {torch.float32: 2e-5, torch.bfloat16: 4e-2}  # of the size
 SHAPES = ((3, 5, 9), (2, 37, 37))  # examples, queries, keys
 sys.path.insert(0, FOLDER)
 failures = []
 
 
-def gradients(module, inputs, weight, dtype, parameters):
+def gradients(module, inputs, weight, dtype, parameters, **packed):
     """Returns the result and the gradients of all inputs and parameters, by the kernels."""
     q, k, v = (x.to(dtype, copy=True).requires_grad_() for x in inputs)
     if module._op.GIVEN:
         bias = parameters["table"].clone().requires_grad_()
-        y = module.attention(q, k, v, bias)
+        y = module.attention(q, k, v, bias, **packed)
         (y * weight.to(dtype)).sum().backward()
         return [y.detach(), q.grad, k.grad, v.grad, bias.grad]
     bias = module.Bias() if module._op.parameters else None
@@ -29,7 +30,7 @@ def gradients(module, inputs, weight, dtype, parameters):
         with torch.no_grad():
             for name, value in parameters.items():
                 getattr(bias, name).copy_(value)
-    y = module.attention(q, k, v, bias)
+    y = module.attention(q, k, v, bias, **packed)
     (y * weight.to(dtype)).sum().backward()
     return [y.detach(), q.grad, k.grad, v.grad] + [getattr(bias, name).grad for name in parameters]
 
@@ -73,6 +74,61 @@ def steepest(bias, parameter):
     return float(slope.abs().max())
 
 
+def starts(lengths):
+    return torch.tensor([0, *torch.tensor(lengths).cumsum(0)], dtype=torch.int32)
+
+
+def packed(name, module, dtype, tolerance, parameters):
+    """Compares packed sequences with each sequence alone: bits of results and of gradients of queries, keys and
+    values. Gradients of parameters are sums over the sequences."""
+    rows, keys = LENGTHS
+    inputs = [torch.randn(sum(n), heads, D) for n, heads in ((rows, H), (keys, HK), (keys, HK))]
+    weight = torch.randn(sum(rows), H, D)
+    if module._op.GIVEN:
+        parameters = {"table": torch.randn(H, max(rows), max(keys))}
+    at = dict(cu_seqlens=starts(rows), cu_seqlens_k=starts(keys))
+    got = gradients(module, inputs, weight, dtype, parameters, **at)
+    known = dict(max_seqlen=max(rows), max_seqlen_k=max(keys))
+    if not all(torch.equal(a, b) for a, b in zip(got, gradients(module, inputs, weight, dtype, parameters, **at, **known))):
+        failures.append(f"{name}: packed, with lengths known, there are other bits")
+    sums, sizes = {n: 0.0 for n in parameters}, {n: 0.0 for n in parameters}
+    for s, (T, S) in enumerate(zip(rows, keys)):
+        parts = [slice(int(at["cu_seqlens"][s]), int(at["cu_seqlens"][s + 1]))]
+        parts += [slice(int(at["cu_seqlens_k"][s]), int(at["cu_seqlens_k"][s + 1]))] * 2
+        own = [x[part].transpose(0, 1)[None] for x, part in zip(inputs, parts)]
+        if T and S:
+            given = {n: x[:, :T, :S] for n, x in parameters.items()} if module._op.GIVEN else parameters
+            want = gradients(module, own, weight[parts[0]].transpose(0, 1)[None], dtype, given)
+            exact, size = wanted(module, own, weight[parts[0]].transpose(0, 1)[None], dtype, given)
+            for n, x, largest in zip(parameters, exact[4:], size[4:]):
+                if module._op.GIVEN:
+                    x = torch.nn.functional.pad(x, (0, max(keys) - S, 0, max(rows) - T))
+                sums[n], sizes[n] = sums[n] + x, max(sizes[n], largest)
+        else:
+            want = [torch.zeros_like(x) for x in (own[0], *own)]
+        for what, a, x, part in zip(("y", "dq", "dk", "dv"), got, want, (parts[0], *parts)):
+            if not torch.equal(a[part], x[0].transpose(0, 1).to(dtype)):
+                failures.append(f"{name}: packed, {what} of sequence {s} alone has other bits")
+    for n, a in zip(parameters, got[4:]):
+        compare(name + ", packed", n, a, sums[n], sizes[n], tolerance)
+
+
+def strided(name, module, dtype, parameters, inputs, weight, got):
+    """Compares bits with tensors that lie otherwise: as [B, T, H, D], and as parts of one product."""
+    q, k, v = (x.to(dtype) for x in inputs)
+    together = torch.cat([k, v], dim=1)
+    for what, other in (
+        ("[B, T, H, D]", [x.transpose(1, 2).contiguous().transpose(1, 2) for x in (q, k, v)]),
+        ("parts of a product", [q, *together.transpose(1, 2).contiguous().transpose(1, 2).split(HK, dim=1)]),
+    ):
+        with torch.no_grad():
+            bias = module.Bias() if module._op.parameters else parameters.get("table")
+            for n, x in parameters.items() if module._op.parameters else ():
+                getattr(bias, n).copy_(x)
+            if not torch.equal(module.attention(*other, bias), got[0]):
+                failures.append(f"{name}: {what} gives other bits")
+
+
 def compare(name, what, got, want, size, tolerance):
     error = float((got.double() - want).abs().max()) / max(size, 1e-30)
     if not error <= tolerance:
@@ -103,6 +159,9 @@ for name in names:
                 compare(case, what, a, b, size, tolerance)
             if (B, T, S) != SHAPES[0]:
                 continue
+            strided(case, module, dtype, parameters, inputs, weight, got)
+            if module._op._PACKED:
+                packed(case, module, dtype, tolerance, parameters)
             for again in range(29 if name == names[0] else 1):
                 if not all(torch.equal(a, b) for a, b in zip(got, gradients(module, inputs, weight, dtype, parameters))):
                     failures.append(f"{case}: run {again + 2} gives other bits")

@@ -87,32 +87,48 @@ def attention(
     bias: Union[Bias, Tensor, None] = None,
     *,
     layout: Literal["bhtd", "bthd"] = "bhtd",
+    cu_seqlens: Optional[Tensor] = None,
+    max_seqlen: Optional[int] = None,
+    cu_seqlens_k: Optional[Tensor] = None,
+    max_seqlen_k: Optional[int] = None,
 ) -> Tensor:
     """Computes softmax(query · key + bias) · value, scaled and masked as the spec says.
 
     Args:
-        query: [B, H, T, D], or [B, T, H, D] with ``layout="bthd"``. H and D are those of the spec.
-        key: [B, H, S, D] or [B, S, H, D], where H is the spec's number of heads of keys.
+        query: [B, H, T, D], or [B, T, H, D] with ``layout="bthd"``, or [R, H, D] with ``cu_seqlens``. H and D
+            are those of the spec.
+        key: [B, H, S, D], [B, S, H, D] or [R, H, D], where H is the spec's number of heads of keys.
         value: as key.
         bias: the parameters of the bias. None if the bias has no parameters. If the spec says
             ``bias = given``, a tensor [H, T, S], with 1 for a length that is repeated, or [T, S] for
             all heads. It is used as float32, also under autocast. -inf closes a key to a query.
-        layout: "bhtd" or "bthd". Kernels read [B, T, H, D]: tensors with that order in memory, such
-            as transposed ones of "bhtd", are not copied.
+        layout: "bhtd" or "bthd". Kernels read tensors where they lie. A tensor is copied if the elements of
+            a head are not adjacent, or its rows not at multiples of 16 bytes.
+        cu_seqlens: int32 [B + 1], the first row of each of B packed sequences, and the number of rows. Each
+            sequence attends to its own keys.
+        max_seqlen: the most rows of a sequence, at least. Without it, the host waits for the device to find it.
+            With it, a GPU trusts cu_seqlens: rows beyond it are undefined.
+        cu_seqlens_k: as cu_seqlens, for keys of other lengths than the queries'.
+        max_seqlen_k: as max_seqlen, for cu_seqlens_k.
 
     Returns:
         A tensor in the shape and type of query; under autocast in autocast's type. Rows without a
         visible key are 0.
     """
+    packed = None
+    if cu_seqlens is not None:
+        packed = _op.Packed(cu_seqlens, cu_seqlens_k, max_seqlen, max_seqlen_k)
+    elif any(x is not None for x in (max_seqlen, cu_seqlens_k, max_seqlen_k)):
+        raise TypeError("attention: max_seqlen, cu_seqlens_k or max_seqlen_k is given without cu_seqlens: give that, too")
     if _op.GIVEN:
         if not isinstance(bias, Tensor):
             has = "is missing" if bias is None else f"is a {type(bias).__module__}.{type(bias).__qualname__}"
             raise TypeError(f"attention: bias {has}, and must be a tensor [H, T, S]")
-        return _op.attention(query, key, value, (bias,), layout)
+        return _op.attention(query, key, value, (bias,), layout, packed)
     if not _op.parameters:
         if bias is not None:
             raise TypeError("attention: bias is given, and this attention has no parameters of a bias: leave it out")
-        return _op.attention(query, key, value, (), layout)
+        return _op.attention(query, key, value, (), layout, packed)
     if bias is None or getattr(bias, "_identity", None) != _op.identity:
         has = "is missing" if bias is None else f"is a {type(bias).__module__}.{type(bias).__qualname__}"
         raise TypeError(
@@ -127,4 +143,4 @@ def attention(
             )
         if list(x.shape) != p["shape"]:
             raise ValueError(f"attention: bias.{p['attribute']} has shape {list(x.shape)}, and must have {p['shape']}")
-    return _op.attention(query, key, value, values, layout)
+    return _op.attention(query, key, value, values, layout, packed)

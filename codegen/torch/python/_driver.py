@@ -126,27 +126,26 @@ class _Device:
 
 
 class _Plan:
-    """The launches of a program at given lengths, ready to be packed."""
+    """The launches of a program for the numbers of a call, ready to be packed."""
 
-    def __init__(self, program: "_Program", B: int, T: int, S: int, replicas: int) -> None:
-        numbers = (B, T, S, T)
-        self.temporaries = [(name, dtype, elements(*numbers)) for name, dtype, elements in program.temporaries]
+    def __init__(self, program: "_Program", numbers: Dict[str, int], replicas: int) -> None:
+        self.temporaries = [(name, dtype, elements(**numbers)) for name, dtype, elements in program.temporaries]
         self.launches: List[Tuple[Any, ...]] = []
         self.scratch = 0  # bytes of global memory
         for launch in program.launches:
-            blocks = min(launch.blocks(*numbers), _MOST_BLOCKS)
+            blocks = min(launch.blocks(**numbers), _MOST_BLOCKS)
             if blocks <= 0:
                 continue
             shared = scratch = 0
             if launch.scratch is not None:
-                scratch = (launch.scratch(*numbers) + 15) // 16 * 16
+                scratch = (launch.scratch(**numbers) + 15) // 16 * 16
                 if launch.static + scratch <= program.device.shared:
                     shared = scratch
                 else:
                     most = _SCRATCH_BLOCKS * program.device.multiprocessors // replicas
                     blocks = min(blocks, max(1, most))
                     self.scratch = max(self.scratch, blocks * replicas * scratch)
-            values = {"B": B, "T": T, "S": S, "C": T, "P": 0, "N": 0, "layer": 0}
+            values = {"P": 0, "N": 0, "layer": 0, **numbers}
             scalars: List[int] = []
             for name in launch.scalars:
                 scalars += [0, 0] if name == "example" else [values[name]]
@@ -156,11 +155,12 @@ class _Plan:
 class _Launch:
     """A row of the table, with its function."""
 
-    def __init__(self, row: Dict[str, Any], function: ctypes.c_void_p) -> None:
+    def __init__(self, row: Dict[str, Any], packed: bool, function: ctypes.c_void_p) -> None:
         self.entry, self.threads, self.static, self.function = row["entry"], row["threads"], row["static"], function
         self.blocks = formula(row["blocks"])
         self.scratch = formula(row["scratch"]) if row["scratch"] else None
         self.arguments, self.scalars = row["arguments"], row["scalars"]
+        self.once = packed and "example_start" not in self.arguments  # for the rows of all replicas
         words = len(self.scalars) + self.scalars.count("example")
         layout = f"={2 * len(self.arguments)}Q{words}I"
         if self.scratch is not None:
@@ -174,16 +174,17 @@ class _Program:
     def __init__(self, device: _Device, row: Dict[str, Any], function: Callable[[str], ctypes.c_void_p]) -> None:
         self.device = device
         self.temporaries = [(t["name"], getattr(torch, t["type"]), formula(t["elements"])) for t in row["temporaries"]]
-        self.launches = [_Launch(launch, function(launch["entry"])) for launch in row["launches"]]
-        self.plans: Dict[Tuple[int, int, int, int], _Plan] = {}
+        self.packed = row["packed"]
+        self.launches = [_Launch(launch, self.packed, function(launch["entry"])) for launch in row["launches"]]
+        self.plans: Dict[Tuple[int, ...], _Plan] = {}
 
-    def plan(self, B: int, T: int, S: int, replicas: int) -> _Plan:
-        key = (B, T, S, replicas)
+    def plan(self, numbers: Dict[str, int], replicas: int) -> _Plan:
+        key = (*numbers.values(), replicas)
         plan = self.plans.get(key)
         if plan is None:
             if len(self.plans) >= 1024:
                 self.plans.clear()
-            plan = self.plans[key] = _Plan(self, *key)
+            plan = self.plans[key] = _Plan(self, numbers, replicas)
         return plan
 
 
@@ -226,10 +227,10 @@ class _Module:
                     driver.check(status, f"cuFuncSetAttribute of {launch.entry}")
 
 
-def formula(text: str) -> Callable[[int, int, int, int], int]:
-    """Compiles a formula of the table over B, T, S and C. P, the first position of a query, is 0."""
-    compiled: Callable[[int, int, int, int], int] = eval(
-        "lambda B, T, S, C, P=0: " + text, {"__builtins__": {}, "min": min, "max": max}
+def formula(text: str) -> Callable[..., int]:
+    """Compiles a formula of the table over B, T, S, C, R and RK. P, the first position of a query, is 0."""
+    compiled: Callable[..., int] = eval(
+        "lambda B=0, T=0, S=0, C=0, R=0, RK=0, P=0, **_: " + text, {"__builtins__": {}, "min": min, "max": max}
     )
     return compiled
 
@@ -264,9 +265,9 @@ def load_table() -> Dict[str, Any]:
     """Reads kernels.json."""
     with open(os.path.join(os.path.dirname(__file__), "kernels.json"), encoding="utf-8") as file:
         table: Dict[str, Any] = json.load(file)
-    if table["version"] != 1:
+    if table["version"] != 2:
         raise ImportError(
-            f"kernels.json has version {table['version']}, and this package reads version 1: "
+            f"kernels.json has version {table['version']}, and this package reads version 2: "
             f"write it again: {table.get('command', 'mlc attention')}"
         )
     return table
@@ -331,61 +332,63 @@ class Session:
         self.device.leave(self.before)
 
     def run(
-        self, program: str, B: int, T: int, S: int, buffers: Dict[str, Tuple[torch.Tensor, int, int]], replicas: int = 1
+        self,
+        program: str,
+        numbers: Dict[str, int],
+        buffers: Dict[str, Tuple[torch.Tensor, int, int]],
+        replicas: int = 1,
     ) -> None:
         """Launches a program. A buffer is a tensor, the bytes to skip in it, and the bytes from one
-        replica's buffer to the next."""
+        replica's buffer to the next. Replicas of a packed program share all rows."""
         loaded = self.module.programs[program]
         most = min(replicas, _MOST_REPLICAS)
-        if loaded.plan(B, T, S, most).scratch:
+        if loaded.plan(numbers, most).scratch:
             most = min(most, _SCRATCH_BLOCKS * self.device.multiprocessors)  # so scratch memory has a bound
-        for first in range(0, replicas, most):
-            count = min(replicas - first, most)
-            part = buffers
-            if first:
-                part = {name: (x, skip + first * step, step) for name, (x, skip, step) in buffers.items()}
-            self._run(loaded, loaded.plan(B, T, S, count), count, part)
-
-    def _run(
-        self, program: _Program, plan: _Plan, replicas: int, buffers: Dict[str, Tuple[torch.Tensor, int, int]]
-    ) -> None:
+        plan = loaded.plan(numbers, most)
         at = {name: (tensor.data_ptr() + skip, step) for name, (tensor, skip, step) in buffers.items()}
         kept = []  # the memory of this program
         for name, dtype, elements in plan.temporaries:
-            tensor = torch.empty(max(1, replicas * elements), dtype=dtype, device=self.torch_device)
+            count = elements if loaded.packed else replicas * elements
+            tensor = torch.empty(max(1, count), dtype=dtype, device=self.torch_device)
             kept.append(tensor)
-            at[name] = (tensor.data_ptr(), elements * tensor.element_size())
+            at[name] = (tensor.data_ptr(), 0 if loaded.packed else elements * tensor.element_size())
         scratch_at = 0
         if plan.scratch:
             kept.append(torch.empty(plan.scratch, dtype=torch.uint8, device=self.torch_device))
             scratch_at = kept[-1].data_ptr()
         driver = self.driver
         if driver.register is None:
-            self._launch(plan, replicas, at, scratch_at)
+            self._launch(plan, replicas, most, at, scratch_at)
             return
-        known = {tensor.data_ptr(): tensor for tensor in [b[0] for b in buffers.values()] + kept}
-        for address, tensor in known.items():
-            bytes_ = tensor.numel() * tensor.element_size()
+        known = {}
+        for tensor in [b[0] for b in buffers.values()] + kept:
+            storage = tensor.untyped_storage()
+            known[storage.data_ptr()] = storage.nbytes()
+        for address, bytes_ in known.items():
             driver.check(driver.register(ctypes.c_void_p(address), ctypes.c_size_t(bytes_)), "simRegister")
         try:
-            self._launch(plan, replicas, at, scratch_at)
+            self._launch(plan, replicas, most, at, scratch_at)
         finally:
             for address in known:
                 driver.forget(ctypes.c_void_p(address))
 
-    def _launch(self, plan: _Plan, replicas: int, at: Dict[str, Tuple[int, int]], scratch_at: int) -> None:
+    def _launch(self, plan: _Plan, replicas: int, most: int, at: Dict[str, Tuple[int, int]], scratch_at: int) -> None:
         driver, parameters = self.driver, _parameters
         for launch, blocks, shared, scratch, scalars in plan.launches:
-            values: List[int] = []
-            for name in launch.arguments:
-                values += at[name]
-            values += scalars
-            if launch.scratch is not None:
-                values += (0 if shared else scratch_at, scratch)
-            launch.block.pack_into(parameters.bytes, 0, *values)
-            parameters.size.value = launch.block.size
-            status = driver.launch(
-                launch.function, blocks, replicas, 1, launch.threads, 1, 1, shared, self.stream, None, parameters.extra
-            )
-            if status:
-                driver.check(status, f"launch of {launch.entry}, {blocks} by {replicas} blocks")
+            all_ = 1 if launch.once else replicas
+            for first in range(0, all_, most):
+                count = min(all_ - first, most)
+                values: List[int] = []
+                for name in launch.arguments:
+                    address, step = at[name]
+                    values += (address + first * step, step)
+                values += scalars
+                if launch.scratch is not None:
+                    values += (0 if shared else scratch_at, scratch)
+                launch.block.pack_into(parameters.bytes, 0, *values)
+                parameters.size.value = launch.block.size
+                status = driver.launch(
+                    launch.function, blocks, count, 1, launch.threads, 1, 1, shared, self.stream, None, parameters.extra
+                )
+                if status:
+                    driver.check(status, f"launch of {launch.entry}, {blocks} by {count} blocks")

@@ -30,7 +30,7 @@ _MOST = 1 << 31  # elements of a tensor
 
 
 def _table_shape(T: int, S: int) -> Tuple[int, int]:
-    return H, _cells(1, T, S, T)
+    return H, _cells(T=T, S=S, C=T)
 
 
 def _takes(module: str, program: str, buffer: str) -> bool:
@@ -41,6 +41,8 @@ def _takes(module: str, program: str, buffer: str) -> bool:
 
 # The types of tensors that have kernels, and whether their gradient needs the result.
 _modules = {getattr(torch, name): _takes(name, "backward", "y") for name in table["modules"]}
+_UNITS = {getattr(torch, name): module["unit"] for name, module in table["modules"].items()}
+_PACKED = all("packed_forward" in module["programs"] for module in table["modules"].values())
 
 
 #: The name of this attention, which no attention of another table has.
@@ -62,12 +64,14 @@ def _namespace() -> str:
 namespace = _namespace()
 _library = torch.library.Library(namespace, "FRAGMENT")
 _tensors = "".join(f", Tensor parameter{i}" for i in range(len(_NAMES)))
+_sequences = "Tensor? rows, Tensor? keys, SymInt T, SymInt S"  # of packed tensors; without rows and keys, T and S are 0
 _library.define(
-    f"forward(Tensor query, Tensor key, Tensor value{_tensors}) -> (Tensor, Tensor, Tensor{', Tensor' * _TABLE})"
+    f"forward(Tensor query, Tensor key, Tensor value, {_sequences}{_tensors}) -> "
+    f"(Tensor, Tensor, Tensor{', Tensor' * _TABLE})"
 )
 _library.define(
     "backward(Tensor dy, Tensor query, Tensor key, Tensor value, Tensor? y, Tensor? table, Tensor largest, "
-    f"Tensor norm{_tensors}) -> (Tensor, Tensor, Tensor{', Tensor' * len(_LEARNED)})"
+    f"Tensor norm, {_sequences}{_tensors}) -> (Tensor, Tensor, Tensor{', Tensor' * len(_LEARNED)})"
 )
 
 
@@ -91,6 +95,31 @@ def _ready(x: Tensor) -> Tensor:
     return x if x.data_ptr() % 16 == 0 else x.clone()
 
 
+class _Numbers(Dict[str, int]):
+    """The numbers of a launch. They include the distances of examples, rows and heads."""
+
+    def place(self, name: str, x: Tensor) -> Tensor:
+        """Adds the distances of a tensor [B, T, H, D] or [R, H, D], and returns it. It is a copy if its
+        elements are not adjacent, or its rows not at multiples of 16 bytes where kernels need them."""
+        unit = _UNITS[x.dtype]
+        sizes, strides = x.shape, x.stride()
+        distances = [0 if size == 1 else stride for size, stride in zip(sizes[:-1], strides)]
+        last = sum(distance * (size - 1) for distance, size in zip(distances, sizes))
+        adjacent = strides[-1] == 1 or sizes[-1] == 1
+        if not adjacent or any(d % unit for d in distances) or last + D > _MOST or unit > 1 and x.data_ptr() % 16:
+            x = _ready(x)
+            distances = list(x.stride()[:-1])
+        if len(distances) == 2:
+            distances.insert(0, 0)
+        for distance, what in zip(distances, ("example", "row", "head")):
+            self[f"{name}_{what}"] = distance // unit
+        return x
+
+
+def _numbers(B: int, T: int, S: int) -> _Numbers:
+    return _Numbers(B=B, T=T, S=S, C=T)
+
+
 def _session(x: Tensor) -> _driver.Session:
     if x.device.type != _driver.memory:
         raise RuntimeError(f"attention: {namespace} has kernels for CUDA, and the tensors are on {x.device}")
@@ -101,22 +130,48 @@ def _whole(**tensors: Tensor) -> Dict[str, Tuple[Tensor, int, int]]:
     return {name: (x, 0, 0) for name, x in tensors.items()}
 
 
-def _forward(query: Tensor, key: Tensor, value: Tensor, *values: Tensor) -> Tuple[Tensor, ...]:
-    B, T, _, _ = query.shape
-    S = key.shape[1]
+def _sizes(query: Tensor, key: Tensor, rows: Optional[Tensor], T: int, S: int) -> Tuple[int, int, int]:
+    """Returns the number of examples, and the most queries and keys of one."""
+    if rows is not None:
+        return rows.shape[0] - 1, T, S
+    return query.shape[0], query.shape[1], key.shape[1]
+
+
+def _located(starts: Tensor, row: str, examples: int) -> Dict[str, Tensor]:
+    """Returns the first row of each sequence and its length, with empty sequences up to a number of examples."""
+    more = examples + 1 - starts.shape[0]
+    first, lengths = starts[:-1], starts[1:] - starts[:-1]
+    if more:
+        first, lengths = (torch.nn.functional.pad(x, (0, more)) for x in (first, lengths))
+    return {f"{row}_start": _ready(first), f"{row}_length": lengths}
+
+
+def _forward(
+    query: Tensor, key: Tensor, value: Tensor, rows: Optional[Tensor], keys: Optional[Tensor], T: int, S: int,
+    *values: Tensor,
+) -> Tuple[Tensor, ...]:
+    B, T, S = _sizes(query, key, rows, T, S)
+    numbers, program = _numbers(B, T, S), "forward"
     y = query.new_empty(query.shape)
-    largest = query.new_empty((B, T, H), dtype=torch.float32)
+    largest = query.new_empty(query.shape[:-1], dtype=torch.float32)
     norm = torch.empty_like(largest)
-    buffers = _whole(q=_ready(query), k=_ready(key), v=_ready(value), y=y, largest=largest, norm=norm)
+    buffers = _whole(
+        q=numbers.place("q", query), k=numbers.place("k", key), v=numbers.place("v", value),
+        y=y, largest=largest, norm=norm,
+    )  # fmt: skip
+    if rows is not None and keys is not None:
+        program = "packed_forward"
+        numbers.update(R=query.shape[0], RK=key.shape[0])
+        buffers.update(_whole(**_located(rows, "example", B), **_located(keys, "key", B)))
     given = _whole(**dict(zip(_NAMES, map(_ready, _bounded(values)))))
     with _session(query) as session:
         if not _TABLE:
-            session.run("forward", B, T, S, {**buffers, **given})
+            session.run(program, numbers, {**buffers, **given})
             return y, largest, norm
         filled = largest.new_empty(_table_shape(T, S))
         buffers["table"] = given["table"] = (filled, 0, 0)
-        session.run("table", 1, T, S, given)
-        session.run("forward", B, T, S, buffers)
+        session.run("table", _numbers(1, T, S), given)
+        session.run(program, numbers, buffers)
     return y, largest, norm, filled
 
 
@@ -129,57 +184,72 @@ def _backward(
     filled: Optional[Tensor],
     largest: Tensor,
     norm: Tensor,
+    rows: Optional[Tensor],
+    keys: Optional[Tensor],
+    T: int,
+    S: int,
     *values: Tensor,
 ) -> Tuple[Tensor, ...]:
-    B, T, _, _ = query.shape
-    S = key.shape[1]
-    examples = dict(
-        q=_ready(query), k=_ready(key), v=_ready(value), dy=_ready(dy), largest=_ready(largest), norm=_ready(norm)
-    )
-    if y is not None:
-        examples["y"] = _ready(y)
+    B, T, S = _sizes(query, key, rows, T, S)
+    # Each group of examples has a table of gradients, however many run at once, so sums have one order.
+    group = table["group"] if _LEARNED else B
+    groups = -(-B // group)
+    numbers = _numbers(group, T, S)
     results = [x.new_empty(x.shape) for x in (query, key, value)]
-    examples.update(zip(("dq", "dk", "dv"), results))
+    tensors = {name: numbers.place(name, x) for name, x in zip("qkv", (query, key, value))}
+    tensors["dy"] = numbers.place("dy", dy)
+    tensors.update(zip(("dq", "dk", "dv"), results), largest=_ready(largest), norm=_ready(norm))
+    if y is not None:
+        tensors["y"] = _ready(y)
     given = _whole(**dict(zip(_NAMES, map(_ready, _bounded(values)))))
     shared = {**given, "table": (_ready(filled), 0, 0)} if filled is not None else given
     with _session(query) as session:
-        if not _LEARNED:
-            session.run("backward", B, T, S, {**_whole(**examples), **shared})
+        dtable = None
+        if _LEARNED:
+            tables = largest.new_empty((groups, *_table_shape(T, S)))
+            tensors["dtable"] = dtable = tables
+        if rows is not None and keys is not None:
+            numbers.update(R=query.shape[0], RK=key.shape[0])
+            located = {**_located(rows, "example", groups * group), **_located(keys, "key", groups * group)}
+            buffers = {**shared, **_whole(**tensors)}
+            buffers.update((name, (x, 0, 4 * group)) for name, x in located.items())
+            if dtable is not None:
+                buffers["dtable"] = (tables, 0, 4 * tables[0].numel())
+            session.run("packed_backward", numbers, buffers, groups)
+        else:
+            steps = {name: x.stride(0) * x.element_size() * group for name, x in tensors.items()}
+            if dtable is not None:
+                steps["dtable"] = 4 * tables[0].numel()
+            whole, rest = divmod(B, group)
+            for examples, first, replicas in ((group, 0, whole), (rest, whole, 1)):
+                if examples and replicas:
+                    buffers = {name: (x, first * steps[name], steps[name]) for name, x in tensors.items()}
+                    numbers["B"] = examples
+                    session.run("backward", numbers, {**shared, **buffers}, replicas)
+        if dtable is None:
             return tuple(results)
-        # Each group of examples has a table of gradients, however many run at once, so sums have one order.
-        group = table["group"]
-        groups, rest = divmod(B, group)
-        tables = largest.new_empty((groups + (rest > 0), *_table_shape(T, S)))
-        steps = {name: (x, group * x[0].numel() * x.element_size()) for name, x in examples.items()}
-        steps["dtable"] = (tables, tables[0].numel() * tables.element_size())
-        if groups:
-            session.run(
-                "backward", group, T, S, {**shared, **{name: (x, 0, s) for name, (x, s) in steps.items()}}, groups
-            )
-        if rest:
-            session.run(
-                "backward", rest, T, S, {**shared, **{name: (x, groups * s, 0) for name, (x, s) in steps.items()}}
-            )
-        dtable = tables
-        if len(tables) > 1:
+        if groups > 1:
             dtable = tables.new_empty(_table_shape(T, S))
-            session.run("sum_tables", len(tables), T, S, _whole(tables=tables, dtable=dtable))
+            session.run("sum_tables", _numbers(groups, T, S), _whole(tables=tables, dtable=dtable))
         if GIVEN:
             return (*results, dtable.reshape(H, T, S))
         gradients = {f"d.{_NAMES[i]}": values[i].new_empty(values[i].shape) for i in _LEARNED}
-        session.run("table_grad", 1, T, S, {**given, **_whole(dtable=dtable, **gradients)})
+        session.run("table_grad", _numbers(1, T, S), {**given, **_whole(dtable=dtable, **gradients)})
     return (*results, *(_projected(g, values[i], *_BOUNDS[i]) for g, i in zip(gradients.values(), _LEARNED)))
 
 
-def _forward_fake(query: Tensor, key: Tensor, value: Tensor, *values: Tensor) -> Tuple[Tensor, ...]:
-    B, T, _, _ = query.shape
-    statistics = [query.new_empty((B, T, H), dtype=torch.float32) for _ in range(2)]
-    tables = [query.new_empty(_table_shape(T, key.shape[1]), dtype=torch.float32)] * _TABLE
+def _forward_fake(
+    query: Tensor, key: Tensor, value: Tensor, rows: Optional[Tensor], keys: Optional[Tensor], T: int, S: int,
+    *values: Tensor,
+) -> Tuple[Tensor, ...]:
+    _, T, S = _sizes(query, key, rows, T, S)
+    statistics = [query.new_empty(query.shape[:-1], dtype=torch.float32) for _ in range(2)]
+    tables = [query.new_empty(_table_shape(T, S), dtype=torch.float32)] * _TABLE
     return (query.new_empty(query.shape), *statistics, *tables)
 
 
 def _backward_fake(dy: Tensor, query: Tensor, key: Tensor, value: Tensor, *others: Any) -> Tuple[Tensor, ...]:
-    values = others[4:]
+    values = others[8:]
     return tuple(x.new_empty(x.shape) for x in (query, key, value, *(values[i] for i in _LEARNED)))
 
 
@@ -193,22 +263,23 @@ _ops = getattr(torch.ops, namespace)
 
 def _setup(ctx: Any, inputs: Tuple[Tensor, ...], output: Tuple[Tensor, ...]) -> None:
     """Saves what the gradient needs."""
-    query, key, value, *values = inputs
+    query, key, value, rows, keys, ctx.T, ctx.S, *values = inputs
     y, largest, norm, *filled = output
     ctx.mark_non_differentiable(largest, norm, *filled)
     ctx.set_materialize_grads(False)
     saved = y if _modules.get(query.dtype) else None
-    ctx.save_for_backward(query, key, value, saved, filled[0] if filled else None, largest, norm, *values)
+    ctx.save_for_backward(query, key, value, saved, filled[0] if filled else None, largest, norm, rows, keys, *values)
 
 
 def _gradient(ctx: Any, dy: Optional[Tensor], *_: Any) -> Tuple[Optional[Tensor], ...]:
     """Returns the gradients of the inputs. The kernels compute all of them, needed or not."""
-    gradients: List[Optional[Tensor]] = [None] * (3 + len(_NAMES))
+    gradients: List[Optional[Tensor]] = [None] * (7 + len(_NAMES))
     if dy is not None:
         compute = _Gradient.apply if torch.is_grad_enabled() else _ops.backward.default
-        gradients[0], gradients[1], gradients[2], *learned = compute(dy, *ctx.saved_tensors)
+        saved = ctx.saved_tensors
+        gradients[0], gradients[1], gradients[2], *learned = compute(dy, *saved[:9], ctx.T, ctx.S, *saved[9:])
         for i, gradient in zip(_LEARNED, learned):
-            gradients[3 + i] = gradient
+            gradients[7 + i] = gradient
     return tuple(gradients)
 
 
@@ -227,8 +298,8 @@ class _Gradient(torch.autograd.Function):
     """The gradient under create_graph=True. It refuses a second derivative only if one is computed."""
 
     @staticmethod
-    def forward(*tensors: Optional[Tensor]) -> Tuple[Tensor, ...]:
-        return _ops.backward.default(*tensors)
+    def forward(*arguments: Any) -> Tuple[Tensor, ...]:
+        return _ops.backward.default(*arguments)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -241,14 +312,14 @@ class _Attention(torch.autograd.Function):
     """Attention with its gradient. The operator alone has the same gradient, but not for torch.func."""
 
     @staticmethod
-    def forward(*tensors: Tensor) -> Tuple[Tensor, ...]:
-        return _ops.forward.default(*tensors)
+    def forward(*arguments: Any) -> Tuple[Tensor, ...]:
+        return _ops.forward.default(*arguments)
 
     setup_context = staticmethod(_setup)
     backward = staticmethod(_gradient)
 
     @staticmethod
-    def vmap(info: Any, in_dims: Any, *tensors: Tensor) -> None:
+    def vmap(info: Any, in_dims: Any, *arguments: Any) -> None:
         raise NotImplementedError(
             "attention: vmap is not supported by its kernels: make the mapped dimension part of the batch, as in "
             "attention(query.flatten(0, 1), key.flatten(0, 1), value.flatten(0, 1), bias)"
@@ -299,7 +370,10 @@ def _check(arguments: Dict[str, Tensor], layout: str) -> None:
     for name, x in arguments.items():
         count = H if name == "query" else HK
         if x.dim() != 4:
-            raise ValueError(f"attention: {name} has shape {list(x.shape)}, and must have four dimensions [{names}]")
+            hint = ": for packed tensors [R, H, D] give cu_seqlens" if x.dim() == 3 else ""
+            raise ValueError(
+                f"attention: {name} has shape {list(x.shape)}, and must have four dimensions [{names}]{hint}"
+            )
         if x.shape[heads] != count or x.shape[3] != D:
             swapped = "bthd" if layout == "bhtd" else "bhtd"
             hint = f": for the other order say layout={swapped!r}" if x.shape[heads] != count == x.shape[time] else ""
@@ -311,12 +385,7 @@ def _check(arguments: Dict[str, Tensor], layout: str) -> None:
                 f"attention: {name} has shape {list(x.shape)} and query {list(query.shape)}: "
                 "batches B differ: expand one"
             )
-        if x.device != query.device:
-            raise ValueError(f"attention: {name} is on {x.device} and query on {query.device}: move one by .to(device)")
-        if not x.dtype.is_floating_point:
-            raise TypeError(f"attention: {name} has type {x.dtype}, and must have a floating-point type")
-        if x.dtype != query.dtype:
-            raise TypeError(f"attention: {name} has type {x.dtype} and query {query.dtype}: convert one by .to(dtype)")
+    _check_alike(arguments)
     if value.shape[time] != key.shape[time]:
         raise ValueError(
             f"attention: value has shape {list(value.shape)} and key {list(key.shape)}: lengths S differ, "
@@ -324,10 +393,99 @@ def _check(arguments: Dict[str, Tensor], layout: str) -> None:
         )
 
 
-def _expanded(bias: Tensor, query: Tensor, key: Tensor) -> Tensor:
+def _check_alike(arguments: Dict[str, Tensor]) -> None:
+    """Checks devices and types of queries, keys and values."""
+    query = arguments["query"]
+    for name, x in arguments.items():
+        if x.device != query.device:
+            raise ValueError(f"attention: {name} is on {x.device} and query on {query.device}: move one by .to(device)")
+        if not x.dtype.is_floating_point:
+            raise TypeError(f"attention: {name} has type {x.dtype}, and must have a floating-point type")
+        if x.dtype != query.dtype:
+            raise TypeError(f"attention: {name} has type {x.dtype} and query {query.dtype}: convert one by .to(dtype)")
+
+
+class Packed:
+    """Sequences of several lengths in packed tensors: the first row of each, and the number of rows in all.
+
+    Args:
+        rows: int32 [B + 1], of queries.
+        keys: int32 [B + 1], of keys; None if keys have the rows of queries.
+        T, S: the most queries and keys of a sequence; None asks the device.
+    """
+
+    def __init__(self, rows: Tensor, keys: Optional[Tensor], T: Optional[int], S: Optional[int]) -> None:
+        self.own = keys is not None
+        self.rows, self.keys = rows, rows if keys is None else keys
+        self.T, self.S = T, T if keys is None else S
+
+    def check(self, arguments: Dict[str, Tensor]) -> None:
+        """Checks shapes, devices and types, and finds lengths that are not given."""
+        if not _PACKED:
+            raise ValueError(
+                "attention: cu_seqlens is given, and the spec's mask or bias reads I or J, the numbers of queries and "
+                "keys: call attention for each sequence, or write the spec without them"
+            )
+        query, key, value = arguments.values()
+        for name, x in arguments.items():
+            count = H if name == "query" else HK
+            if x.dim() != 3 or x.shape[1] != count or x.shape[2] != D:
+                raise ValueError(
+                    f"attention: {name} has shape {list(x.shape)}, and packed tensors must have three dimensions "
+                    f"[R, {count}, {D}]: rows of all sequences, heads, and the width of a head"
+                )
+        _check_alike(arguments)
+        if key.shape != value.shape:
+            raise ValueError(
+                f"attention: value has shape {list(value.shape)} and key {list(key.shape)}: rows differ, "
+                "and each key has one value"
+            )
+        if not self.own and key.shape[0] != query.shape[0]:
+            raise ValueError(
+                f"attention: key has {key.shape[0]} rows and query {query.shape[0]}: give cu_seqlens_k for keys of "
+                "other lengths"
+            )
+        for name, x in (("cu_seqlens", self.rows), ("cu_seqlens_k", self.keys)):
+            if not isinstance(x, Tensor) or x.dtype != torch.int32 or x.dim() != 1 or x.shape[0] < 1:
+                has = f"{list(x.shape)} of {x.dtype}" if isinstance(x, Tensor) else f"a {type(x).__name__}"
+                raise TypeError(f"attention: {name} is {has}, and must be a tensor [B + 1] of torch.int32")
+            if x.device != query.device:
+                raise ValueError(
+                    f"attention: {name} is on {x.device} and query on {query.device}: move it by .to(device)"
+                )
+        if self.rows.shape != self.keys.shape:
+            raise ValueError(
+                f"attention: cu_seqlens has {self.rows.shape[0]} elements and cu_seqlens_k {self.keys.shape[0]}: "
+                "each sequence has queries and keys"
+            )
+        self.T = self._longest("cu_seqlens", self.rows, query.shape[0], "max_seqlen", self.T)
+        if not self.own:
+            self.S = self.T
+        else:
+            self.S = self._longest("cu_seqlens_k", self.keys, key.shape[0], "max_seqlen_k", self.S)
+
+    @staticmethod
+    def _longest(name: str, starts: Tensor, rows: int, limit: str, most: Optional[int]) -> int:
+        """Returns the most rows of a sequence. It checks the starts if it is not given, or if they are at hand."""
+        if most is not None and starts.device.type != "cpu":
+            return most
+        all_ = starts.tolist()
+        lengths = [b - a for a, b in zip(all_, all_[1:])]
+        if all_[0] != 0 or all_[-1] != rows or any(n < 0 for n in lengths):
+            raise ValueError(
+                f"attention: {name} must go up from 0 to the {rows} rows of the tensor, and goes from {all_[0]} to "
+                f"{all_[-1]}{' with steps down' if any(n < 0 for n in lengths) else ''}"
+            )
+        longest = max(lengths, default=0)
+        if most is not None and longest > most:
+            raise ValueError(f"attention: a sequence of {name} has {longest} rows, more than {limit}={most}")
+        return longest if most is None else most
+
+
+def _expanded(bias: Tensor, query: Tensor, T: int, S: int) -> Tensor:
     """Checks a given bias and returns it as [H, T, S], in float32 at least. Autograd sums the gradients
-    of what is repeated. Queries and keys are [B, T, H, D]."""
-    shape = (H, query.shape[1], key.shape[1])
+    of what is repeated."""
+    shape = (H, T, S)
     if bias.layout != torch.strided:
         raise TypeError(f"attention: bias has the layout {bias.layout}, and must be dense: use bias.to_dense()")
     if not bias.dtype.is_floating_point:
@@ -345,8 +503,8 @@ def _expanded(bias: Tensor, query: Tensor, key: Tensor) -> Tensor:
     return bias.to(wide).expand(shape)
 
 
-def _check_kernels(query: Tensor, key: Tensor) -> None:
-    """Checks what kernels cannot do. Tensors are [B, T, H, D]."""
+def _check_kernels(query: Tensor, key: Tensor, T: int, S: int) -> None:
+    """Checks what kernels cannot do."""
     if query.dtype not in _modules:
         types = " or ".join(map(str, _modules))
         remedy = "query.to(torch.bfloat16)" if torch.bfloat16 in _modules else "query.float()"
@@ -354,12 +512,10 @@ def _check_kernels(query: Tensor, key: Tensor) -> None:
             f"attention: query has type {query.dtype}, and kernels are for {types}: use {remedy}, and so for key and "
             "value; under autocast, give torch.autocast that dtype or leave attention out of it"
         )
-    B, T, _, _ = query.shape
-    S = key.shape[1]
     for name, count, shape in (
-        ("query", B * T * H * D, query.shape),
-        ("key", B * S * HK * D, key.shape),
-        *([("the table of the bias", H * _cells(B, T, S, T), _table_shape(T, S))] if _TABLE else []),
+        ("query", query.numel(), query.shape),
+        ("key", key.numel(), key.shape),
+        *([("the table of the bias", H * _table_shape(T, S)[1], _table_shape(T, S))] if _TABLE else []),
         *([("bias", H * T * S, (H, T, S))] if GIVEN else []),
     ):
         if count >= _MOST:
@@ -383,7 +539,9 @@ def _nothing(query: Tensor, *others: Tensor) -> Tensor:
     return y
 
 
-def attention(query: Tensor, key: Tensor, value: Tensor, values: Sequence[Tensor], layout: str) -> Tensor:
+def attention(
+    query: Tensor, key: Tensor, value: Tensor, values: Sequence[Tensor], layout: str, packed: Optional[Packed] = None
+) -> Tensor:
     """Computes attention with checked parameters of the bias, or a given bias that is not checked."""
     for name, x in (("query", query), ("key", key), ("value", value)):
         if not isinstance(x, Tensor):
@@ -394,25 +552,52 @@ def attention(query: Tensor, key: Tensor, value: Tensor, values: Sequence[Tensor
     if _autocasts(kind) and query.dtype != torch.float64:
         dtype = torch.get_autocast_dtype(kind)
         query, key, value = (x.to(dtype) if x.dtype.is_floating_point else x for x in (query, key, value))
-    _check({"query": query, "key": key, "value": value}, layout)
-    if layout == "bhtd":
-        query, key, value = query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)
+    arguments = {"query": query, "key": key, "value": value}
+    rows = keys = None
+    transposed = False
+    if packed is not None:
+        packed.check(arguments)
+        rows, keys, T, S = packed.rows, packed.keys, packed.T or 0, packed.S or 0
+    else:
+        _check(arguments, layout)
+        transposed = layout == "bhtd"
+        if transposed:
+            query, key, value = query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)
+        T, S = query.shape[1], key.shape[1]
     if GIVEN:
-        values = [_expanded(values[0], query, key)]
-    if 0 in (query.shape[0], query.shape[1], key.shape[1]):
+        values = [_expanded(values[0], query, T, S)]
+    if 0 in (query.shape[0], key.shape[0], T, S):
         y = _nothing(query, key, value, *values)
     elif kind == _driver.memory:
-        _check_kernels(query, key)
+        _check_kernels(query, key, T, S)
         function = _Attention if torch.compiler.is_compiling() else _Eager
         values = [x if x.dtype == torch.float32 else x.to(torch.float32) for x in values]
-        y = function.apply(query, key, value, *values)[0]
-    else:
+        lengths = (0, 0) if rows is None else (T, S)
+        y = function.apply(query, key, value, rows, keys, *lengths, *values)[0]
+    elif rows is None or keys is None:
         y = _in_pytorch(query, key, value, values)
-    return y.transpose(1, 2) if layout == "bhtd" else y
+    else:
+        y = _each_in_pytorch(query, key, value, rows.tolist(), keys.tolist(), values)
+    return y.transpose(1, 2) if transposed else y
+
+
+def _each_in_pytorch(
+    query: Tensor, key: Tensor, value: Tensor, rows: List[int], keys: List[int], values: Sequence[Tensor]
+) -> Tensor:
+    """Computes attention of each packed sequence by itself."""
+    results = []
+    for first, end, key_first, key_end in zip(rows, rows[1:], keys, keys[1:]):
+        q, k, v = query[first:end], key[key_first:key_end], value[key_first:key_end]
+        given = [x[:, : len(q), : len(k)] for x in values] if GIVEN else values
+        if len(q) and len(k):
+            results.append(_in_pytorch(q[None], k[None], v[None], given)[0])
+        else:
+            results.append(_nothing(q, k, v, *given))
+    return torch.cat(results)
 
 
 def _in_pytorch(query: Tensor, key: Tensor, value: Tensor, values: Sequence[Tensor]) -> Tensor:
-    """Computes attention in operations of PyTorch, in float32 at least."""
+    """Computes attention of [B, T, H, D] in operations of PyTorch, in float32 at least."""
     dtype = query.dtype
     wide = torch.float64 if dtype == torch.float64 else torch.float32
     values = [x.to(wide) for x in values]

@@ -40,7 +40,8 @@ def aside(call, *args):
         raise failed[0]
 
 
-def compute(program, B, T, S, buffers, replicas=1):
+def compute(program, numbers, buffers, replicas=1):
+    B, T, S = numbers["B"], numbers["T"], numbers["S"]
     shapes = dict.fromkeys(("q", "y", "dy", "dq"), (B, T, 4, 16)) | dict.fromkeys(("k", "v", "dk", "dv"), (B, S, 2, 16))
     shapes |= (
         dict.fromkeys(("largest", "norm"), (B, T, 4))
@@ -52,7 +53,12 @@ def compute(program, B, T, S, buffers, replicas=1):
         for name, (tensor, skip, step) in buffers.items():
             shape = shapes.get(name, (4,))
             first = (skip + r * step) // tensor.element_size()
-            x[name] = tensor.view(-1)[first : first + math.prod(shape)].view(shape)
+            if f"{name}_row" in numbers:
+                unit = 16 // tensor.element_size()
+                strides = [unit * numbers[f"{name}_{what}"] for what in ("example", "row", "head")]
+                x[name] = tensor.as_strided(shape, (*strides, 1), tensor.storage_offset() + first)
+            else:
+                x[name] = tensor.view(-1)[first : first + math.prod(shape)].view(shape)
         steps[program](x, T, S)
 
 

@@ -110,11 +110,12 @@ class Operators(unittest.TestCase):
             for B in (10, 3):
                 x = [t.detach().transpose(1, 2).contiguous() for t in inputs(B)]
                 for grad in (False, True):
-                    args = [t.detach().requires_grad_(grad) for t in (*x, torch.randn(4, 5, 7))]
-                    torch.library.opcheck(ops.forward.default, args)
+                    *args, bias = [t.detach().requires_grad_(grad) for t in (*x, torch.randn(4, 5, 7))]
+                    torch.library.opcheck(ops.forward.default, (*args, None, None, 0, 0, bias))
                 q, k, v = x
                 statistics = [torch.full((B, 5, 4), float(n)) for n in (1, 2)]
-                torch.library.opcheck(ops.backward.default, (q, q, k, v, q, None, *statistics, torch.randn(4, 5, 7)))
+                rest = (None, None, 0, 0, torch.randn(4, 5, 7))
+                torch.library.opcheck(ops.backward.default, (q, q, k, v, q, None, *statistics, *rest))
 
     def test_compile(self):
         """Also with a bias that is computed in the same graph."""

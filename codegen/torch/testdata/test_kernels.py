@@ -32,11 +32,11 @@ class Recorded:
         self.lines, self.runs, self.kept = [], [], []
         self.run = _driver.Session.run
 
-        def spy(session, program, B, T, S, buffers, replicas=1):
+        def spy(session, program, numbers, buffers, replicas=1):
             self.kept.append(buffers)
             at = {name: (x.data_ptr() + skip, step) for name, (x, skip, step) in buffers.items()}
-            self.runs.append((program, B, T, S, replicas, at))
-            self.run(session, program, B, T, S, buffers, replicas)
+            self.runs.append((program, dict(numbers), replicas, at))
+            self.run(session, program, numbers, buffers, replicas)
 
         _driver.Session.run = spy
         return self
@@ -55,13 +55,13 @@ class Launches(unittest.TestCase):
     def check(self, recorded, module):
         """Compares all launches with the table: the parameters byte by byte, the grid, the memory."""
         launches = iter(recorded.of("launch"))
-        for program, B, T, S, replicas, at in recorded.runs:
+        for program, numbers, replicas, at in recorded.runs:
             program = table["modules"][module]["programs"][program]
             temporaries = {}
             for row in program["launches"]:
                 entry, *grid, shared, stream, context, block = next(launches)
                 self.assertEqual(entry, row["entry"])
-                names = {"B": B, "T": T, "S": S, "C": T, "min": min, "max": max}
+                names = {**numbers, "min": min, "max": max}
                 blocks = eval(row["blocks"], names)
                 self.assertEqual([int(n) for n in grid], [blocks, replicas, 1, row["threads"], 1, 1])
                 self.assertEqual((stream, context), ("(nil)", "0x1046"))
@@ -106,46 +106,54 @@ class Launches(unittest.TestCase):
                 with Recorded() as recorded:
                     attention(q, k, v, bias).sum().backward()
                 self.check(recorded, module)
-                names = [(r[0], r[1], r[4]) for r in recorded.runs]
+                names = [(r[0], r[1]["B"], r[2]) for r in recorded.runs]
                 groups, rest = divmod(B, 4)
                 want = [("table", 1, 1), ("forward", B, 1)]
                 want += [("backward", 4, groups)] * (groups > 0) + [("backward", rest, 1)] * (rest > 0)
                 want += [("sum_tables", groups + (rest > 0), 1)] * (groups + (rest > 0) > 1) + [("table_grad", 1, 1)]
                 self.assertEqual(names, want)
-                for program, _, _, _, _, at in recorded.runs:
+                for program, _, _, at in recorded.runs:
                     self.assertEqual(
                         "y" in at, program == "forward" or program == "backward" and dtype == torch.bfloat16
                     )
                 size = q.element_size()
                 backward = [r for r in recorded.runs if r[0] == "backward"]
                 if groups:
-                    at = backward[0][5]
+                    at = backward[0][3]
                     self.assertEqual(
                         [at[n][1] for n in ("q", "k", "dv", "largest", "dtable", "table")],
                         [4 * T * 64 * size, 4 * S * 32 * size, 4 * S * 32 * size, 4 * T * 4 * 4, 4 * T * S * 4, 0],
                     )
                     if rest:
-                        other = backward[1][5]
+                        other = backward[1][3]
                         for n in ("q", "k", "v", "dy", "largest", "norm", "dq", "dk", "dv", "dtable"):
-                            self.assertEqual(other[n], (at[n][0] + groups * at[n][1], 0), n)
+                            self.assertEqual(other[n][0], at[n][0] + groups * at[n][1], n)
 
     def test_memory(self):
-        """Tensors in the kernels' order are not copied, others are; so are misplaced ones."""
+        """Tensors are read where they lie. A tensor is copied if the elements of its rows are not adjacent, or
+        if they are not at multiples of 16 bytes."""
         bias = Bias()
         base = torch.randn(10 * 5 * 64 + 1)
         rows = base[:-1].view(10, 5, 4, 16)
         _, k, v = inputs(grad=False)
-        apart = torch.randn(10, 4, 16, 5).transpose(2, 3)  # elements of a row are not next to each other
-        for query, copied in (
-            (rows.transpose(1, 2), False),
-            (apart, True),
-            (rows.transpose(1, 2).contiguous(), True),
-            (base[1:].view(10, 5, 4, 16).transpose(1, 2), True),
+        apart = torch.randn(10, 4, 16, 5).transpose(2, 3)
+        fused = torch.randn(10, 5, 8, 16)  # a product for queries, keys and values
+        narrow = torch.randn(10, 4, 5, 18)[..., :16]
+        for query, distances in (
+            (rows.transpose(1, 2), (80, 16, 4)),
+            (rows.transpose(1, 2).contiguous(), (80, 4, 20)),
+            (fused[:, :, 4:].transpose(1, 2), (160, 32, 4)),
+            (rows[:1].transpose(1, 2).expand(10, 4, 5, 16), (0, 16, 4)),
+            (apart, None),
+            (narrow, None),
+            (base[1:].view(10, 5, 4, 16).transpose(1, 2), None),
         ):
             with Recorded() as recorded:
                 y = attention(query, k, v, bias)
-            at = recorded.runs[1][5]
-            self.assertEqual(at["q"][0] != query.data_ptr(), copied)
+            _, numbers, _, at = recorded.runs[1]
+            self.assertEqual(at["q"][0] != query.data_ptr(), distances is None)
+            got = tuple(numbers[f"q_{what}"] for what in ("example", "row", "head"))
+            self.assertEqual(got, distances or (80, 16, 4))
             self.assertEqual(at["q"][0] % 16, 0)
             self.assertEqual(at["y"][0], y.data_ptr())
             self.assertTrue(y.transpose(1, 2).is_contiguous())
@@ -215,7 +223,7 @@ class Launches(unittest.TestCase):
         with Recorded() as recorded:
             p.attention(q, k, v, p.Bias()).sum().backward()
         lines = [line for line in recorded.of("launch") if line[0] == "grad_1"]
-        self.assertEqual([(int(line[1]), int(line[2])) for line in lines], [(1, 12), (1, 12), (2, 6)])
+        self.assertEqual([(int(line[1]), int(line[2])) for line in lines], [(1, 12), (1, 12), (1, 6)])
 
     def test_two_devices(self):
         """Each device has its context and modules, whichever context is current."""
@@ -322,25 +330,25 @@ class Gradients(unittest.TestCase):
             for grad in (False, True):
                 x = [t.detach().transpose(1, 2).contiguous().requires_grad_(grad) for t in inputs()]
                 torch.library.opcheck(
-                    ops.forward.default, (*x, *(torch.rand(4).requires_grad_(grad) for _ in range(2)))
+                    ops.forward.default, (*x, None, None, 0, 0, *(torch.rand(4).requires_grad_(grad) for _ in range(2)))
                 )
             q, k, v = (t.detach() for t in x)
             statistics = [torch.full((10, 5, 4), float(n)) for n in (1, 2)]
             for y in (None, q):
                 torch.library.opcheck(
                     ops.backward.default,
-                    (q, q, k, v, y, torch.rand(4, 5, 7), *statistics, torch.rand(4), torch.rand(4)),
+                    (q, q, k, v, y, torch.rand(4, 5, 7), *statistics, None, None, 0, 0, torch.rand(4), torch.rand(4)),
                 )
 
     def test_operators_alone(self):
         """The statistics have no gradient, and the gradient's operator refuses to have one."""
         with Computed():
             x = [t.detach().transpose(1, 2).contiguous().requires_grad_() for t in inputs()]
-            values = [torch.rand(4) for _ in range(2)]
-            for outputs in (_op._Attention.apply(*x, *values), _op._ops.forward.default(*x, *values)):
+            values, dense = [torch.rand(4) for _ in range(2)], (None, None, 0, 0)
+            for outputs in (_op._Attention.apply(*x, *dense, *values), _op._ops.forward.default(*x, *dense, *values)):
                 self.assertEqual([t.requires_grad for t in outputs], [True, False, False, False])
             y, largest, norm, filled = outputs
-            gradients = _op._ops.backward.default(y, *x, None, filled, largest, norm, *values)
+            gradients = _op._ops.backward.default(y, *x, None, filled, largest, norm, *dense, *values)
             refused(self, NotImplementedError, ["no second derivative"], gradients[0].sum().backward)
 
     def test_compile(self):

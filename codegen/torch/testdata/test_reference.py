@@ -251,10 +251,10 @@ class Refusals(unittest.TestCase):
         refused(
             self,
             ImportError,
-            ["version 2", "mlc attention kerple.arith"],
+            ["version 3", "mlc attention kerple.arith"],
             package,
             "later",
-            lambda t: t.update(version=2),
+            lambda t: t.update(version=3),
         )
 
 
