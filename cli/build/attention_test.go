@@ -60,7 +60,7 @@ func TestAttentionExamples(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, program := range blocks("python", 2) {
+	for _, program := range blocks("python", 3) {
 		pythonWith(t, dir, nil, "-c", program)
 	}
 	pythonWith(t, dir, nil, "../../python/examples/copy_digits.py", "--steps", "3", "--device", "cpu")

@@ -154,6 +154,31 @@ func (g *attendGrad) cell() {
 			g.Assign(l.write)
 		}
 	})
+	if _, apart := g.Slices[kernel.KeyStart]; apart { // an example may have keys, but no queries
+		f.If(f.Do("setp.le.s32", g.blocks, asm.Int(0)), g.nothing)
+	}
+}
+
+// nothing writes the sums over the queries of an example that has none.
+func (g *attendGrad) nothing() {
+	write := func(s *kernel.Set, sum string) {
+		g.Assign(kernel.Rewrite(s, func(e *expr.Expr) *expr.Expr {
+			return expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
+				if e.Op == expr.Elem && e.Name == sum {
+					return expr.F(0)
+				}
+				return e
+			})
+		}).(*kernel.Set))
+	}
+	for _, d := range g.m.byKey {
+		for _, s := range d.out {
+			write(s, d.Dst.Name)
+		}
+	}
+	if l := g.m.line; l != nil {
+		write(l.write, l.sum)
+	}
 }
 
 // copyKeys begins to copy the factors with a row for each key, from first on, of the arrays that

@@ -258,6 +258,71 @@ class Refusals(unittest.TestCase):
         )
 
 
+def starts(*lengths):
+    """The first row of each sequence, and the number of rows."""
+    return torch.tensor([0, *torch.tensor(lengths).cumsum(0)], dtype=torch.int32)
+
+
+class Packed(unittest.TestCase):
+    """Sequences of several lengths, with a table that has programs for them."""
+
+    @classmethod
+    def setUpClass(cls):
+        def change(table):
+            for module in table["modules"].values():
+                module["programs"]["packed_forward"] = module["programs"]["forward"]
+
+        cls.package = package("packed", change)
+        cls.attention, cls.bias = staticmethod(cls.package.attention), cls.package.Bias()
+
+    def inputs(self, rows=9, keys=9):
+        torch.manual_seed(4)
+        return [torch.randn(n, heads, 16, requires_grad=True) for n, heads in ((rows, 4), (keys, 2), (keys, 2))]
+
+    def test_each(self):
+        """Each sequence has the result that it has alone; a sequence without keys has 0."""
+        for keys, more in (
+            ((4, 0, 5), {}),
+            ((3, 2, 0), {"cu_seqlens_k": starts(3, 2, 0)}),
+            ((3, 2, 6), {"cu_seqlens_k": starts(3, 2, 6), "max_seqlen": 5, "max_seqlen_k": 7}),
+        ):
+            q, k, v = self.inputs(9, sum(keys))
+            y = self.attention(q, k, v, self.bias, cu_seqlens=starts(4, 0, 5), **more)
+            y.sum().backward()
+            first = key_first = 0
+            for n, m in zip((4, 0, 5), keys):
+                one = [x[None].transpose(1, 2) for x in (q[first : first + n], k[key_first:][:m], v[key_first:][:m])]
+                self.assertTrue(torch.equal(y[first : first + n], self.attention(*one, self.bias)[0].transpose(0, 1)))
+                first, key_first = first + n, key_first + m
+            self.assertEqual(q.grad.shape, q.shape)
+
+    def test_empty(self):
+        q, k, v = self.inputs(0, 0)
+        y = self.attention(q, k, v, self.bias, cu_seqlens=starts())
+        self.assertEqual(y.shape, (0, 4, 16))
+        y.sum().backward()
+
+    def test_refusals(self):
+        q, k, v = self.inputs()
+        at = starts(4, 5)
+        for kind, words, args, more in (
+            (ValueError, ["query has shape [1, 9, 4, 16]", "[R, 4, 16]"], (q[None], k, v), {"cu_seqlens": at}),
+            (ValueError, ["key has shape [9, 4, 16]", "[R, 2, 16]"], (q, q, q), {"cu_seqlens": at}),
+            (ValueError, ["value has shape [8, 2, 16]", "each key has one value"], (q, k, v[1:]), {"cu_seqlens": at}),
+            (ValueError, ["key has 8 rows and query 9", "cu_seqlens_k"], (q, k[1:], v[1:]), {"cu_seqlens": at}),
+            (TypeError, ["cu_seqlens is [3] of torch.int64", "torch.int32"], (q, k, v), {"cu_seqlens": at.long()}),
+            (TypeError, ["cu_seqlens is a list"], (q, k, v), {"cu_seqlens": [0, 9]}),
+            (ValueError, ["from 0 to the 9 rows", "goes from 0 to 8"], (q, k, v), {"cu_seqlens": starts(4, 4)}),
+            (ValueError, ["with steps down"], (q, k, v), {"cu_seqlens": starts(6, -2, 5)}),
+            (ValueError, ["cu_seqlens_k 4", "each sequence"], (q, k, v), {"cu_seqlens": at, "cu_seqlens_k": starts(4, 4, 1)}),
+            (ValueError, ["has 5 rows, more than max_seqlen=4"], (q, k, v), {"cu_seqlens": at, "max_seqlen": 4}),
+            (TypeError, ["without cu_seqlens"], inputs(), {"max_seqlen": 4}),
+            (ValueError, ["four dimensions", "give cu_seqlens"], (q, k, v), {}),
+        ):
+            refused(self, kind, words, self.attention, *args, self.bias, **more)
+        refused(self, ValueError, ["reads I or J"], attention, q, k, v, Bias(), cu_seqlens=at)
+
+
 class Imports(unittest.TestCase):
     def test_several(self):
         """Packages of another name, of the same name elsewhere, and a second import of the same."""
