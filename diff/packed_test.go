@@ -23,7 +23,7 @@ import (
 // alone, bit by bit: attention, and its gradients.
 func TestPackedAttention(t *testing.T) {
 	const heads, keyHeads, width = 4, 2, 8
-	all, err := ptxtest.Attentions(heads, keyHeads, width, ptxtest.Sparse("kerple", "given"))
+	all, err := ptxtest.Attentions(heads, keyHeads, width, ptxtest.Each)
 	if err != nil {
 		t.Fatal(err)
 	}
