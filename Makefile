@@ -25,7 +25,7 @@ bundle:
 
 # Wheels of the Python package mlc for all platforms, in bin/wheels (python/README.md).
 wheels:
-	go run ./python/wheels
+	go run ./python
 
 # Deletes generated/, so that the result proves that programs can be recreated, and writes
 # all other generated files again but docs/performance.md (make bench).

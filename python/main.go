@@ -1,8 +1,8 @@
-// Command wheels builds wheels of the Python package mlc: the command mlc for a platform, the package
+// Command python builds wheels of the Python package mlc: the command mlc for a platform, the package
 // in python/mlc, and the licences of all that they contain. It runs in the root of the module:
 //
-//	go run ./python/wheels                           for all platforms, into bin/wheels
-//	go run ./python/wheels -platforms linux/amd64
+//	go run ./python                           for all platforms, into bin/wheels
+//	go run ./python -platforms linux/amd64
 //
 // The bytes of a wheel depend only on the source and on the version of Go.
 package main
