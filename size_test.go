@@ -28,7 +28,7 @@ const budget = `
 	cli/look 3100 # the summary of attention alone
 	cli/paths 250 # folders that appear whole, which exports had
 	cli/project 650 # specs of attention alone
-	cli/results 1650
+	cli/results 1750 # attention for a problem as plot draws it
 	cli/runtest 100
 	cli/shell 350
 	cli/slurmtest 250
@@ -57,7 +57,7 @@ const budget = `
 	internal 800 # which tests to ask first about a change; a folder for programs that tests build
 	lsp 1550
 	mlflow 400
-	plot 2900 # the marks of axes, which serve had again; settings and points of runs, which trainers had
+	plot 3300 # the marks of axes, which serve had again; settings and points of runs, which trainers had; attention for a problem, bars
 	prove 8100
 	python 500 # wheels
 	ptxsim 13550 # Options.Reach: the gate of wrong kernels leaves out launches that a mutant cannot change

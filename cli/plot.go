@@ -21,7 +21,8 @@ func (plotCmd) Help() string {
   training   exact match during training, likewise; both have a line for each length
              that eval.every tests
   attention  for each head of a calibration: the attention read, and the bias made
-             from it
+             from it; with --problem, for each head of a trained model: its attention
+             while the model answers the problem
   table      exact match, one run per line; attention as a table: the lines that each
              head keeps
 
@@ -37,6 +38,7 @@ Examples:
   mlc plot --kind length --format text RUN       exact match as bars of characters
   mlc plot --kind table --format markdown --digits 6,10,20,60 runs/addition_*/*
   mlc plot --kind attention --format text RUN    the lines of a calibration
+  mlc plot --problem 0361+7489 RUN               attention of each head for one problem
   mlc solve RUN 123+456 --thinking --json > t.json && mlc plot t.json`
 }
 

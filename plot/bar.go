@@ -13,7 +13,7 @@ import (
 type bar struct {
 	palette.ColorMap
 	marker plot.Ticker
-	label  string // with its unit
+	label  string // with its unit; "": none
 }
 
 // Sizes of a bar.
@@ -37,7 +37,11 @@ func (b *bar) numbersWidth() (w vg.Length) {
 
 // width is the width of the bar, its numbers and its label together.
 func (b *bar) width() vg.Length {
-	return barWidth + b.numbersWidth() + gap/2 + lineHeight(letters(labelSize))
+	w := barWidth + b.numbersWidth()
+	if b.label != "" {
+		w += gap/2 + lineHeight(letters(labelSize))
+	}
+	return w
 }
 
 // draw draws the bar in r, with its numbers and its label to the right.

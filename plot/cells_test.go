@@ -11,6 +11,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -179,8 +180,9 @@ func TestTrainedSquare(t *testing.T) {
 	}
 }
 
-// TestHeadCells wants the cells of attention and bias in their colours, in one scale for
-// all heads: closed cells black, future ones grey.
+// TestHeadCells wants the cells of attention and bias in their colours: closed cells and
+// transparent biases black, future cells grey. Attention has one scale for all heads, and the
+// bias of each head has its own.
 func TestHeadCells(t *testing.T) {
 	run := load(t, pipelineDir(t))[0]
 	figures, err := Figures([]*Run{run}, "attention", Options{})
@@ -193,21 +195,29 @@ func TestHeadCells(t *testing.T) {
 		if n%2 == 1 {
 			rows, columns, values = s.Extended[0], s.Extended[1], s.Bias
 		}
-		hi := 0.0
-		for _, x := range values {
-			hi = max(hi, float64(x))
-		}
-		scale, err := colours(0, hi)
-		if err != nil {
-			t.Fatal(err)
+		isBias := n%2 == 1
+		if isBias == (f.bar != nil) {
+			t.Errorf("%s: the figure has a bar: %t", f.Name, f.bar != nil)
 		}
 		d := drawn(t, f)
 		for h := range s.Heads {
+			of := values
+			if isBias {
+				of = values[h*rows*columns:][:rows*columns]
+			}
+			hi := float64(slices.Max(of))
+			if hi == 0 && !s.Heads[h].Transparent {
+				t.Errorf("%s: head %d has no line", f.Name, h)
+			}
+			scale, err := colours(0, hi)
+			if err != nil {
+				t.Fatal(err)
+			}
 			d.check(t, h/len(f.panels[0]), h%len(f.panels[0]), rows, columns, func(i, j int) color.Color {
 				switch x := float64(values[(h*rows+i)*columns+j]); {
 				case s.Name == "self" && j > i:
 					return future
-				case x == calibrate.Closed:
+				case x == calibrate.Closed, isBias && s.Heads[h].Transparent:
 					return closed
 				default:
 					return colourOf(scale, x)

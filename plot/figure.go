@@ -41,6 +41,7 @@ type panel struct {
 	*plot.Plot
 	title         string
 	width, height vg.Length // size of the data, in whole dots
+	bar           *bar      // of the panel's own colours; nil: none
 }
 
 // An entry explains one line or colour of the data.
@@ -86,6 +87,9 @@ func (p *panel) insets() insets {
 	if name := p.Y.Label.Text; name != "" {
 		beyond := style.Width(name) - p.height
 		in.top, in.left = max(in.top, beyond/2, beyond-axes.bottom), in.left+lineHeight(style)
+	}
+	if p.bar != nil {
+		in.right = max(in.right, gap+p.bar.width())
 	}
 	return in
 }
@@ -248,6 +252,9 @@ func (p *panel) draw(c draw.Canvas, data vg.Rectangle) {
 	name.Rotation, name.YAlign = math.Pi/2, draw.YBottom
 	half := name.Width(p.Y.Label.Text) / 2
 	c.FillText(name, vg.Point{X: data.Min.X - in.left - gap/2, Y: max(middle.Y, data.Min.Y-in.bottom+half)}, p.Y.Label.Text)
+	if p.bar != nil {
+		p.bar.draw(c, vg.Rectangle{Min: vg.Point{X: data.Max.X + gap, Y: data.Min.Y}, Max: vg.Point{X: data.Max.X + gap + barWidth, Y: data.Max.Y}})
+	}
 	title, y := letters(smallSize), data.Max.Y+in.top+gap/2
 	lines := p.titled()
 	for i, line := range lines {

@@ -15,6 +15,10 @@ import (
 type Options struct {
 	Each     bool // a line for each run, instead of the mean of runs that differ only in the seed
 	LogSteps bool // training curves over steps, on a logarithmic axis
+
+	// Ask returns the attention of a run's model for one problem, which is drawn instead of
+	// calibrations; nil: calibrations are drawn.
+	Ask func(*Run) (*Asked, error)
 }
 
 // kinds lists the kinds of figures in their order. draw returns no figures, and no error,

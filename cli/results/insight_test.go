@@ -4,11 +4,14 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/arithlang/mlc/cli/runtest"
 	"github.com/arithlang/mlc/cli/shell"
+	"github.com/arithlang/mlc/serve"
 )
 
 // TestAttention has a map for each head of each site, with the tokens of its rows and
@@ -44,6 +47,55 @@ func TestAttention(t *testing.T) {
 	}
 	if _, err := attentionOf(sh, run, "129", 0); err == nil || !strings.Contains(err.Error(), "no checkpoint yet") {
 		t.Error(err)
+	}
+}
+
+// TestMaps returns the attention of one layer as plot draws it: the same weights as on a page.
+func TestMaps(t *testing.T) {
+	sh := &shell.Shell{Context: t.Context(), Err: t.Output()}
+	run := runtest.Untrained(t, "../../specs/successor.arith", "model.width=16")
+	page, err := attentionOf(sh, run, "129", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for layer, want := range []string{"decoder layer 2", "decoder layer 1"} {
+		found, err := mapsOf(sh, run, "129", layer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		self, cross := found.Maps[0], found.Maps[1]
+		if len(found.Maps) != 2 || self.Layer != want || self.Site != "self" || !self.Causal || cross.Site != "cross" || cross.Causal || len(cross.Heads) != 4 {
+			t.Errorf("layer %d: %d maps of %s %s and %s", layer, len(found.Maps), self.Layer, self.Site, cross.Site)
+		}
+		if found.Answer != page.Answer || found.Expected != "130" || !slices.Equal(cross.Columns, page.Maps[4].Cols) || !slices.Equal(self.Columns, page.Rows) {
+			t.Errorf("layer %d: %q, %q, columns %q", layer, found.Answer, found.Expected, cross.Columns)
+		}
+		first := 8 * (1 - layer)
+		if !reflect.DeepEqual(cross.Heads[3], page.Maps[first+7].Values) || page.Maps[first+7].Head != 3 {
+			t.Errorf("layer %d: other weights than on the page", layer)
+		}
+	}
+	if _, err := mapsOf(sh, run, "129", 3); err == nil || !strings.Contains(err.Error(), "the layers 1 to 2") {
+		t.Error(err)
+	}
+	both, err := mapsOf(sh, runtest.Untrained(t, "../../specs/tiny.arith", "model.width=16"), "129", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first := both.Maps[0]; len(both.Maps) != 3 || first.Layer != "encoder layer 1" || first.Causal || !slices.Equal(first.Rows, first.Columns) || first.Rows[len(first.Rows)-1] != "$" {
+		t.Errorf("an encoder and a decoder: %d maps, %+v", len(both.Maps), first)
+	}
+	run = runtest.Untrained(t, "../../specs/small/looped.arith")
+	looped, err := mapsOf(sh, run, "12+9", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page, err = attentionOf(sh, run, "12+9", 0); err != nil {
+		t.Fatal(err)
+	}
+	last := slices.IndexFunc(page.Maps, func(m serve.Map) bool { return m.Name == "loop.0.self" && m.Run == 1 })
+	if m := looped.Maps[0]; len(looped.Maps) != 1 || m.Layer != "loop layer 1" || !m.Causal || !reflect.DeepEqual(m.Heads[0], page.Maps[last].Values) {
+		t.Errorf("a loop: %d maps, the first of %s", len(looped.Maps), m.Layer)
 	}
 }
 

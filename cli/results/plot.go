@@ -28,6 +28,8 @@ type Figures struct {
 	Eval     string   `help:"Part of the evaluation to draw, a folder below eval: times-8, samples-100, first_token." placeholder:"FOLDER"`
 	Each     bool     `help:"Draw a line per run, instead of mean and standard-deviation band of runs that differ only in the seed."`
 	LogSteps bool     `help:"Draw loss and training over steps, on a logarithmic axis."`
+	Problem  string   `help:"Draw the attention of each head for this problem, while the model answers it." placeholder:"PROBLEM"`
+	Layer    int      `help:"With --problem: the layer, from 1 on. Default: the last." placeholder:"N"`
 	Digits   []int    `help:"Lengths as columns of a table. Default: all, or means if there are many." placeholder:"6,10,20"`
 }
 
@@ -69,13 +71,15 @@ func (c *Figures) Show(sh *shell.Shell) error {
 	if tables {
 		return c.print(sh, runs)
 	}
-	kind := c.Kind
-	if kind == "all" {
+	kind, options := c.Kind, plot.Options{Each: c.Each, LogSteps: c.LogSteps}
+	switch {
+	case c.Problem != "":
+		kind = "attention"
+		options.Ask = func(r *plot.Run) (*plot.Asked, error) { return mapsOf(sh, r.Dir, c.Problem, c.Layer) }
+	case kind == "all":
 		kind = ""
 	}
-	drawn, err := shell.Await(sh, func() ([]*plot.Figure, error) {
-		return plot.Figures(runs, kind, plot.Options{Each: c.Each, LogSteps: c.LogSteps})
-	})
+	drawn, err := shell.Await(sh, func() ([]*plot.Figure, error) { return plot.Figures(runs, kind, options) })
 	if err != nil {
 		return err
 	}
@@ -112,6 +116,12 @@ func (c *Figures) check(tables bool) error {
 		return shell.Usagef("--digits is for tables: add --kind table")
 	case tables && c.Each:
 		return shell.Usagef("--each is for figures; tables have a line for each run")
+	case c.Problem != "" && (tables || !slices.Contains([]string{"all", "attention"}, c.Kind)):
+		return shell.Usagef("--problem draws attention: choose --kind attention and --format png, svg or pdf")
+	case c.Problem == "" && c.Layer != 0:
+		return shell.Usagef("--layer chooses among the attention for a problem: add --problem, such as --problem 129")
+	case c.Layer < 0:
+		return shell.Usagef("--layer %d: layers count from 1", c.Layer)
 	case c.LogSteps && (tables || !slices.Contains([]string{"all", "loss", "training"}, c.Kind)):
 		return shell.Usagef("--log-steps is for --kind loss and --kind training")
 	}
@@ -182,7 +192,7 @@ func (c *Figures) elsewhere() string {
 func (c *Figures) nothing() error {
 	switch c.Kind {
 	case "attention":
-		return errors.New("there is no attention to show: none of the runs has a finished calibration (a spec with stages, like those of specs/bias that end with _abc, has one)")
+		return errors.New("there is no attention to show: none of the runs has a finished calibration (a spec with stages, like those of specs/bias that end with _abc, has one); for the attention of another trained run name a problem, such as --problem 129")
 	case "grid":
 		return errors.New("there is no grid to show: none of the runs has been tested at two different lengths of its operands; test one with " + shell.Hint("eval", "RUN", "--grid", "1..20") + " (for tasks of one operand use --kind length)" + c.elsewhere())
 	case "length", "table":
