@@ -140,8 +140,11 @@ def error_of(text: str) -> Error:
     if findings := Finding.all(text):
         return SpecError(text, findings)
     lines = text.splitlines() or ["mlc failed and said nothing"]
-    begin = max((i for i, line in enumerate(lines) if line.startswith("mlc: ")), default=max(len(lines) - 12, 0))
-    return Error("\n".join(lines[begin:]).replace("mlc: ", "", 1))
+    for head in (r"mlc: ", r"[\w.-]+: "):  # of mlc, or else of a trainer, after its progress
+        for begin in range(len(lines) - 1, -1, -1):
+            if re.match(head, lines[begin]):
+                return Error("\n".join(lines[begin:]).removeprefix("mlc: "))
+    return Error("\n".join(lines[-12:]))
 
 
 def settings(set: Optional[Mapping[str, object]]) -> List[str]:

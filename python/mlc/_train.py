@@ -19,6 +19,9 @@ from ._runs import Run, drawn
 #: Seconds between two drawings of a notebook's figures.
 _PAUSE = 1.0
 
+#: The line that names the run directory of a training, or of the stages of one.
+_PLACE = re.compile(r"(?:^|, )run directory (.*)$")
+
 
 class _Progress:
     """What a training has printed, and its figures so far."""
@@ -106,8 +109,9 @@ def _follow(line: Sequence[str], progress: Optional[_Progress]) -> pathlib.Path:
     if process.returncode:
         raise error_of("".join(said))
     for text in said:
-        if found := re.match(r"run directory (.*)$", text):
+        if found := _PLACE.search(text):
             folder = pathlib.Path(found[1])
+            break
     if folder is None:
         raise Error(f"{' '.join(line)} named no run directory:\n{''.join(said)}")
     if progress is not None:
@@ -123,7 +127,7 @@ def _each(stream: IO[str], said: List[str], progress: Optional[_Progress], show:
         said.append(text)
         if progress is not None:
             progress.lines.append(text.rstrip("\n"))
-            if found := re.match(r"run directory (.*)$", text):
+            if (found := _PLACE.search(text)) and progress.folder is None:
                 progress.folder = pathlib.Path(found[1])
             if not text.startswith("mlc: "):  # an error, which is raised
                 show(False, text)

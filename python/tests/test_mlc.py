@@ -112,6 +112,21 @@ def test_output(capfd):
     assert capfd.readouterr() == ("", "")
 
 
+def test_stages():
+    """A run of stages is its last training; each has weights of its own."""
+    spec = HERE.parent / "specs/small/successor_abc.arith"
+    sets = {"model.width": 8, "model.heads": 1, "model.ffn": "relu(hidden = 8)"}
+    with pytest.raises(mlc.Error, match="^successor_abc: stage interpolate: its budget of 1 steps? is used up"):
+        mlc.train(spec, sets, out="stopped", flags=["--steps", "1", "--device", "cpu"], quiet=True)
+    run = mlc.train(spec, sets, out="staged", flags=["--steps", "1", "--device", "cpu", "--go-on"], quiet=True)
+    assert (run.root, run.folder) == (pathlib.Path("staged"), pathlib.Path("staged/extrapolate"))
+    first = mlc.Run("staged", "interpolate")
+    for r in (run, first):
+        net = mlc.load(r)
+        np.testing.assert_array_equal(net.weights()["embed.token"].detach().numpy(), r.weights()["embed.token"])
+    assert not np.array_equal(run.weights()["embed.token"], first.weights()["embed.token"])
+
+
 def test_load(run):
     net = mlc.load(run)
     assert isinstance(net, torch.nn.Module)
@@ -174,6 +189,15 @@ def test_versions(monkeypatch):
     _command._said_version.cache_clear()
     with pytest.warns(mlc.VersionWarning, match=r"the command .*mlc.* is of version \d+\.\d+\.\d+, and the Python package mlc of 0\.0\.1"):
         mlc.command()
+    with pytest.warns(mlc.VersionWarning, match=r"the runtime of run is of version "):
+        mlc.train(HERE.parent / "specs/tiny.arith", out="run", flags=["--steps", "1", "--device", "sim"], quiet=True)
+
+
+def test_trainer_error():
+    """An error of a trainer is the exception, without the progress before it."""
+    text = "x: built in 1.0 s\ntraining x: 9 parameters\nstep 1/2  loss 3.1\nx: gradient at step 1 is not finite\nthere is no checkpoint yet\n"
+    assert str(_command.error_of(text)) == "x: gradient at step 1 is not finite\nthere is no checkpoint yet"
+    assert str(_command.error_of("a\nmlc: go build failed\nb.go: c\n")) == "go build failed\nb.go: c"
 
 
 def test_no_command(monkeypatch):
