@@ -27,6 +27,7 @@ _NAMES = ["table"] if GIVEN else [p["name"] for p in parameters]
 _LEARNED = [0] if GIVEN else [i for i, p in enumerate(parameters) if p["learned"]]
 _BOUNDS = [(None, None)] if GIVEN else [(p["min"], p["max"]) if p["learned"] else (None, None) for p in parameters]
 _MOST = 1 << 31  # elements of a tensor
+_TABLES_BYTES = 1 << 28  # of gradients of tables at once
 
 
 def _table_shape(T: int, S: int) -> Tuple[int, int]:
@@ -175,6 +176,15 @@ def _forward(
     return y, largest, norm, filled
 
 
+def _summed(session: _driver.Session, tables: Tensor, T: int, S: int) -> Tensor:
+    """Returns the sum of tables, one after the other."""
+    if len(tables) == 1:
+        return tables[0]
+    dtable = tables.new_empty(_table_shape(T, S))
+    session.run("sum_tables", _numbers(len(tables), T, S), _whole(tables=tables, dtable=dtable))
+    return dtable
+
+
 def _backward(
     dy: Tensor,
     query: Tensor,
@@ -205,32 +215,44 @@ def _backward(
     shared = {**given, "table": (_ready(filled), 0, 0)} if filled is not None else given
     with _session(query) as session:
         dtable = None
-        if _LEARNED:
-            tables = largest.new_empty((groups, *_table_shape(T, S)))
-            tensors["dtable"] = dtable = tables
         if rows is not None and keys is not None:
             numbers.update(R=query.shape[0], RK=key.shape[0])
             located = {**_located(rows, "example", groups * group), **_located(keys, "key", groups * group)}
             buffers = {**shared, **_whole(**tensors)}
             buffers.update((name, (x, 0, 4 * group)) for name, x in located.items())
-            if dtable is not None:
+            if _LEARNED:
+                tables = largest.new_empty((groups, *_table_shape(T, S)))
                 buffers["dtable"] = (tables, 0, 4 * tables[0].numel())
             session.run("packed_backward", numbers, buffers, groups)
+            if _LEARNED:
+                dtable = _summed(session, tables, T, S)
         else:
             steps = {name: x.stride(0) * x.element_size() * group for name, x in tensors.items()}
-            if dtable is not None:
-                steps["dtable"] = 4 * tables[0].numel()
-            whole, rest = divmod(B, group)
-            for examples, first, replicas in ((group, 0, whole), (rest, whole, 1)):
-                if examples and replicas:
-                    buffers = {name: (x, first * steps[name], steps[name]) for name, x in tensors.items()}
-                    numbers["B"] = examples
-                    session.run("backward", numbers, {**shared, **buffers}, replicas)
+            most = groups
+            if _LEARNED:  # by parts of the batch, which begin with the sum of the parts before
+                cells = H * _table_shape(T, S)[1]
+                most = min(groups, max(1, _TABLES_BYTES // (4 * cells)))
+                tables = largest.new_empty((most + (most < groups), *_table_shape(T, S)))
+            for part in range(0, groups, most):
+                count = min(groups - part, most)
+                begins = int(part > 0)
+                if dtable is not None:
+                    tables[0].copy_(dtable)
+                rest = B % group if part + count == groups else 0
+                for examples, first, replicas in (
+                    (group, part, count - (rest > 0)),
+                    (rest, groups - 1, int(rest > 0)),
+                ):
+                    if replicas:
+                        buffers = {name: (x, first * steps[name], steps[name]) for name, x in tensors.items()}
+                        if _LEARNED:
+                            buffers["dtable"] = (tables, 4 * cells * (begins + first - part), 4 * cells)
+                        numbers["B"] = examples
+                        session.run("backward", numbers, {**shared, **buffers}, replicas)
+                if _LEARNED:
+                    dtable = _summed(session, tables[: begins + count], T, S)
         if dtable is None:
             return tuple(results)
-        if groups > 1:
-            dtable = tables.new_empty(_table_shape(T, S))
-            session.run("sum_tables", _numbers(groups, T, S), _whole(tables=tables, dtable=dtable))
         if GIVEN:
             return (*results, dtable.reshape(H, T, S))
         gradients = {f"d.{_NAMES[i]}": values[i].new_empty(values[i].shape) for i in _LEARNED}

@@ -129,6 +129,28 @@ class Launches(unittest.TestCase):
                         for n in ("q", "k", "v", "dy", "largest", "norm", "dq", "dk", "dv", "dtable"):
                             self.assertEqual(other[n][0], at[n][0] + groups * at[n][1], n)
 
+    def test_parts(self):
+        """Few tables of gradients are kept at once. The sum of earlier ones comes first, so its order is the same."""
+        q, k, v = inputs(B=11, T=5, S=7)
+        answers = []
+        for most in (1 << 28, 1, 2 * 4 * 4 * 5 * 7):
+            was, _op._TABLES_BYTES = _op._TABLES_BYTES, most
+            try:
+                torch.manual_seed(7)
+                bias = Bias()
+                with Computed(), Recorded() as recorded:
+                    x = [t.detach().requires_grad_() for t in (q, k, v)]
+                    attention(*x, bias).pow(2).sum().backward()
+            finally:
+                _op._TABLES_BYTES = was
+            answers.append(([t.grad for t in (*x, *bias.parameters())], [(r[0], r[1]["B"], r[2]) for r in recorded.runs]))
+        for gradients, _ in answers[1:]:
+            self.assertTrue(all(torch.equal(a, b) for a, b in zip(answers[0][0], gradients)))
+        one = [("backward", 4, 1), ("backward", 4, 1), ("sum_tables", 2, 1), ("backward", 3, 1), ("sum_tables", 2, 1)]
+        self.assertEqual(answers[1][1][2:], [*one, ("table_grad", 1, 1)])
+        two = [("backward", 4, 2), ("sum_tables", 2, 1), ("backward", 3, 1), ("sum_tables", 2, 1)]
+        self.assertEqual(answers[2][1][2:], [*two, ("table_grad", 1, 1)])
+
     def test_memory(self):
         """Tensors are read where they lie. A tensor is copied if the elements of its rows are not adjacent, or
         if they are not at multiples of 16 bytes."""
