@@ -72,6 +72,14 @@ func stageRows() []Row {
 			{Name: "sum", Doc: "as in the paper's code"},
 			{Name: "mean", Doc: "as in the paper's text"},
 		}},
+		{Path: "stage.subtract", Type: Choice, Default: "nothing", Doc: "subtracted from the values of kept lines; it matters with several directions", Choices: []Option{
+			{Name: "nothing", Doc: "as in the paper's code"},
+			{Name: "largest", Doc: "the largest value along the line's direction in its head, as in the paper's text"},
+		}},
+		{Path: "stage.empty", Type: Choice, Default: "stop", Doc: "what follows if no line of a site stands out in any head", Choices: []Option{
+			{Name: "stop", Doc: "the run ends with an error: the next stage would train as without a bias"},
+			{Name: "open", Doc: "the run goes on with a bias of 0, as in the paper"},
+		}},
 	}
 	for _, site := range []string{"self", "cross"} {
 		direction, keep := "[1, 1]", "value >= mean + 0.87 * std"

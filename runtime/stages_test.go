@@ -371,6 +371,21 @@ func TestNothingKept(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "calibrate", calibrate.LinesFile)); err == nil {
 		t.Error("there is a file of lines although none is selected")
 	}
+	never.Open = true
+	p.Stages[1].Calibration = never
+	open := filepath.Join(t.TempDir(), "open")
+	if s := callStages(t, p, "train", "--out", open, "-q"); s.code != 0 {
+		t.Errorf("with open heads: exit %d\n%s", s.code, s.err)
+	}
+	read, err := ckpt.Read(filepath.Join(open, "calibrate", calibrate.LinesFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range read.Tensors {
+		if strings.HasPrefix(x.Name, "cross") && slices.ContainsFunc(x.Data, func(v float32) bool { return v != 0 }) {
+			t.Errorf("%s is not 0", x.Name)
+		}
+	}
 	p.Stages[1].Calibration = toyPipeline().Stages[1].Calibration
 	if s := callStages(t, p, "train", "--resume", "--out", dir, "-q"); s.code != 0 { // no line of self attention stands out, but no stage uses it
 		t.Error(s.err)

@@ -41,6 +41,7 @@ class Options:
     least: float = -1e9  # what a line must have, too
     mean: bool = False  # rather than sums
     logits: bool = False
+    less: bool = False  # the largest value along a direction is subtracted
 
 
 def walk(start: Cell, d: list[int], rows: int, columns: int) -> list[Cell]:
@@ -88,7 +89,7 @@ def calibrate_head(a: np.ndarray, o: Options) -> tuple[np.ndarray, list[dict]]:
         bias = np.full(o.extended, -np.inf)
         for line, value in zip(cells, values):
             for c in extend(line, d, a.shape[1], o) if value >= threshold else []:
-                bias[c] = value
+                bias[c] = value - (values.max() if o.less else 0)
         biases.append(bias)
         found.append({"mean": digits(mean), "std": digits(std), "lines": len(values), "kept": int((values >= threshold).sum())})
     largest = np.max(biases, 0)

@@ -65,7 +65,7 @@ func (p Pipeline) stage(s check.Stage) gocode.Fields {
 func calibration(k *check.Calibration) gocode.Fields {
 	lines := gocode.Calibrate.Qual("Lines")
 	return gocode.Fields{
-		"Logits": k.Logits, "Mean": k.Mean, "Samples": jen.Lit(k.Samples), "Heads": jen.Lit(k.Heads), "Layer": jen.Lit(k.Layer),
+		"Logits": k.Logits, "Mean": k.Mean, "Less": k.Less, "Open": k.Open, "Samples": jen.Lit(k.Samples), "Heads": jen.Lit(k.Heads), "Layer": jen.Lit(k.Layer),
 		"Self": jen.Add(lines, linesOf(k.Self).Code()), "Cross": jen.Add(lines, linesOf(k.Cross).Code()),
 	}
 }

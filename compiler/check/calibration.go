@@ -35,6 +35,8 @@ func (c *checker) calibration(name, from string, spec *Spec) *Calibration {
 		Samples: int(c.stageRow(name, "samples").num),
 		Extend:  int(c.stageRow(name, "extend").num),
 		Mean:    c.stageRow(name, "reduce").is("mean"),
+		Less:    c.stageRow(name, "subtract").is("largest"),
+		Open:    c.stageRow(name, "empty").is("open"),
 		Self:    c.lines(name, "self", spec),
 		Cross:   c.lines(name, "cross", spec),
 	}

@@ -5,6 +5,7 @@ import "github.com/arithlang/mlc/compiler/expr"
 // A lineValue writes the value of the line through cell (i, j).
 type lineValue struct {
 	*Lines
+	number  *expr.Expr                         // of the line, from the left
 	down    int                                // number of lines that begin in rows below the first
 	value   func(number *expr.Expr) *expr.Expr // of the line with this number in the extended matrix
 	outside *expr.Expr                         // the value of lines outside the extended matrix
@@ -18,8 +19,8 @@ var (
 )
 
 // line returns the value of the line along direction (1, b) through a cell. The values
-// are a fixed parameter with an element per head and line. Line numbers ascend with j.
-// Diagonals are counted from the first key, antidiagonals and columns from the last, so
+// are a fixed parameter with an element per head and line. The cell's line has the number j - b i.
+// Lines with b > 0 are counted from the first key, all others from the last, so
 // that they keep their place when the source grows at the front. Each of two paired
 // operands has its own ends: a line belongs to the operand in which it begins, as in
 // runtime/calibrate. The first and the last element stand for all lines outside of the
@@ -34,21 +35,27 @@ func (s *scope) line(in *instance, name string, l *Lines, d [2]int, param BiasPa
 	element := func(at *expr.Expr) *expr.Expr {
 		return expr.NewElem(in.params[name].Name, expr.F32, expr.NewVar("h", expr.I32), at)
 	}
-	v := lineValue{l, down, func(number *expr.Expr) *expr.Expr {
+	through := expr.New(expr.Add, lineJ, slope(-d[1]))
+	if d[1] > 0 {
+		through = expr.New(expr.Sub, lineJ, slope(d[1]))
+	}
+	v := lineValue{l, expr.Simplify(through), down, func(number *expr.Expr) *expr.Expr {
 		return element(expr.New(expr.Min, expr.New(expr.Max, number, expr.Int(0)), expr.Int(int64(last))))
 	}, element(expr.Int(0))}
-	switch {
-	case d[1] > 0:
-		return v.diagonal()
-	case d[1] < 0:
-		return v.fromRight(expr.New(expr.Add, lineJ, lineI))
+	if d[1] > 0 {
+		return v.fromLeft()
 	}
-	return v.fromRight(lineJ)
+	return v.fromRight()
 }
 
-// diagonal returns the value along (1, 1).
-func (v lineValue) diagonal() *expr.Expr {
-	number := expr.New(expr.Sub, lineJ, lineI)
+// slope returns n i.
+func slope(n int) *expr.Expr {
+	return expr.Simplify(expr.New(expr.Mul, expr.Int(int64(n)), lineI))
+}
+
+// fromLeft returns the value of a line that is counted from the first key.
+func (v lineValue) fromLeft() *expr.Expr {
+	number := v.number
 	first := v.value(plus(number, v.down+1))
 	if !v.Paired {
 		return first
@@ -66,9 +73,9 @@ func (v lineValue) upTo(number *expr.Expr, most int, value *expr.Expr) *expr.Exp
 	return expr.New(expr.Where, expr.New(expr.Le, number, expr.Int(int64(most))), value, v.outside)
 }
 
-// fromRight returns the value along (1, 0) and (1, -1). number is the line's number from
-// the left.
-func (v lineValue) fromRight(number *expr.Expr) *expr.Expr {
+// fromRight returns the value of a line that is counted from the last key.
+func (v lineValue) fromRight() *expr.Expr {
+	number := v.number
 	right := plus(expr.New(expr.Sub, number, columns), v.Keys+1)
 	if !v.Paired {
 		return v.value(right)

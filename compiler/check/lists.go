@@ -114,6 +114,9 @@ func (c *checker) nameList(row *dsl.Row, path string, e *dsl.Expr) *value {
 	return v
 }
 
+// mostSlope is the most columns in a step of a line.
+const mostSlope = 100
+
 // directions checks one direction or a list of them.
 func (c *checker) directions(path string, e *dsl.Expr) *value {
 	pairs := []*dsl.Expr{e}
@@ -124,7 +127,7 @@ func (c *checker) directions(path string, e *dsl.Expr) *value {
 		}
 	}
 	v := &value{text: dsl.Format(e)}
-	row := &dsl.Row{Type: dsl.Int, Min: -1, Max: 1}
+	row := &dsl.Row{Type: dsl.Int, Min: -mostSlope, Max: mostSlope}
 	for _, p := range pairs {
 		if p.Kind != dsl.List || len(p.Args) != 2 {
 			c.report("E0206", p.Range, "a direction is a step in rows and a step in columns, not %s", text(p)).WithHelp("write %s = [1, -1]", last(path))
@@ -135,7 +138,7 @@ func (c *checker) directions(path string, e *dsl.Expr) *value {
 			return nil
 		}
 		if rows.num != 1 {
-			c.report("E0207", p.Range, "the direction %s does not go down the rows", text(p)).WithHelp("write [1, 0] (down), [1, 1] (diagonal) or [1, -1] (antidiagonal)")
+			c.report("E0207", p.Range, "the direction %s does not go down row by row", text(p)).WithHelp("write [1, 0] (down), [1, 1] (diagonal), [1, -1] (antidiagonal), or [1, -2] where a row goes on by two columns")
 			return nil
 		}
 		v.list = append(v.list, rows.num, columns.num)

@@ -327,6 +327,8 @@ type Calibration struct {
 	Heads   int  // of the model that is read
 	Extend  int  // digits of the problems that the biases are for
 	Mean    bool // a line counts by its mean instead of its sum
+	Less    bool // the bias is a line's value less the largest of its direction
+	Open    bool // the run goes on if no line stands out
 	Self    Lines
 	Cross   Lines
 }

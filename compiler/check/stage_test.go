@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/runtime/calibrate"
 )
 
 // TestStages checks the resolved stages of a spec.
@@ -127,6 +129,50 @@ stage second { model.decoder.cross.bias = lines.cross }
 					if got := expr.Eval64(bias, matrixCell{i, j, columns}).F; got != float64(want) {
 						t.Fatalf("direction %d, width %d: cell (%d, %d) takes line %g, want %d", direction, width, i, j, got, want)
 					}
+				}
+			}
+		}
+	}
+}
+
+// TestLinesAsCalibrated reads the lines of every slope in an extended matrix, and finds in each cell
+// the bias that the calibration has there.
+func TestLinesAsCalibrated(t *testing.T) {
+	for _, c := range []struct {
+		task   string
+		paired bool
+	}{{"task successor {\n", false}, {"task addition {\n  interleave = true\n", false}, {"task addition {\n", true}} {
+		for slope := -3; slope <= 3; slope++ {
+			k := one(t, c.task+fmt.Sprintf(`  digits = 1..6
+  pad    = zero(to = 8)
+}
+stage first {}
+stage lines {
+  from            = first
+  extend          = 9
+  cross.direction = [1, %d]
+}
+stage second { model.decoder.cross.bias = lines.cross }
+`, slope))
+			bias, l := k.stage("second").Spec.Model.Decoder.Cross.Bias, k.stage("lines").Calibration.Cross
+			if l.Paired != c.paired || !slices.Equal(l.Directions, [][2]int{{1, slope}}) {
+				t.Fatalf("%s: %+v", c.task, l)
+			}
+			read := calibrate.Attention{Heads: 1, Rows: 4, Columns: l.Keys - 4}
+			for n := range read.Rows * read.Columns {
+				read.Values = append(read.Values, 1+float64(n*n%97))
+			}
+			keep := func(value, mean, _ float64) bool { return value > mean }
+			lines := calibrate.Lines{Directions: l.Directions, Rows: 4, M: l.Queries, N: l.Keys, Paired: l.Paired, Keep: keep}
+			r, err := (&calibrate.Config{}).Calibrate(lines, read)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for n, want := range r.Matrix() {
+				i, j := n/l.Keys, n%l.Keys
+				number := int(expr.Eval64(bias, matrixCell{i, j, l.Keys}).F)
+				if got := r.Tables()[0].Values[number]; got != want {
+					t.Fatalf("%s: slope %d: cell (%d, %d) has line %d with %g, and the calibration %g", c.task, slope, i, j, number, got, want)
 				}
 			}
 		}

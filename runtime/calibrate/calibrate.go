@@ -1,8 +1,10 @@
 package calibrate
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Closed is the bias of a masked cell. Next to any open cell its exponential is 0, and a row
@@ -64,9 +66,9 @@ type Table struct {
 // Calibrate calibrates the bias of one site. Mean and standard deviation are over the lines
 // along one direction of one head. A cell is open if its weight is not 0, or its logit is
 // finite; masked cells, above the diagonal of self attention, are left out. A selected line
-// adds its value as bias; any other line masks its cells. If a cell lies on several directions,
-// the largest value counts. (The paper's text subtracts the largest value of all lines, which
-// does not change a softmax.)
+// adds its value as bias, with Less as the difference to the largest value along its direction; any
+// other line masks its cells. If a cell lies on several directions, the largest bias counts. Less is
+// in the paper's text. With one direction it does not change a softmax.
 func (c *Config) Calibrate(l Lines, a Attention) (*Result, error) {
 	r := &Result{Rows: a.Rows, Columns: a.Columns, Counted: min(l.Rows, a.Rows), Extended: [2]int{l.M, l.N}}
 	for _, d := range l.Directions {
@@ -83,7 +85,7 @@ func (c *Config) Calibrate(l Lines, a Attention) (*Result, error) {
 			f.judge(l.Keep)
 			head.Directions = append(head.Directions, *f)
 		}
-		head.Transparent = !r.extend(h, head.Directions, l.Paired)
+		head.Transparent = !r.extend(h, head.Directions, l.Paired, c.Less)
 		r.Heads = append(r.Heads, head)
 	}
 	return r, nil
@@ -121,6 +123,11 @@ func (c *Config) family(d Direction, a *Attention, h, rows int) (*Family, error)
 	return f, nil
 }
 
+// largest returns the line with the largest value, the first of several.
+func (f *Family) largest() Line {
+	return slices.MaxFunc(f.Lines, func(a, b Line) int { return cmp.Compare(a.Value, b.Value) })
+}
+
 // judge computes the statistics and selects the lines that stand out.
 func (f *Family) judge(keep func(value, mean, std float64) bool) {
 	n := float64(len(f.Lines))
@@ -144,19 +151,23 @@ func (f *Family) judge(keep func(value, mean, std float64) bool) {
 
 // extend writes the selected lines of a head into its tables, and reports whether there are
 // any. Otherwise the tables stay 0.
-func (r *Result) extend(h int, families []Family, paired bool) (any bool) {
+func (r *Result) extend(h int, families []Family, paired, less bool) (any bool) {
 	m, n := r.Extended[0], r.Extended[1]
 	for k, f := range families {
 		values := r.tables[k].head(h, m, n)
 		for i := range values {
 			values[i] = Closed
 		}
+		largest := 0.0
+		if less && len(f.Lines) > 0 {
+			largest = f.largest().Value
+		}
 		first := f.Direction.lowest(m) - 1
 		for _, line := range f.Lines {
 			number, there := f.Direction.extended(line.Number, r.Columns, n, paired)
 			at := number - first
 			if line.Kept && there && at > 0 && at < len(values)-1 { // else the extended matrix is smaller and lacks the line
-				values[at], any = float32(line.Value), true
+				values[at], any = float32(line.Value-largest), true
 			}
 		}
 	}

@@ -241,6 +241,28 @@ func TestExtension(t *testing.T) {
 	}
 }
 
+// TestLess subtracts the largest value along each direction, so that lines of both count alike.
+func TestLess(t *testing.T) {
+	a := Attention{Heads: 1, Rows: 3, Columns: 3, Values: []float64{
+		1, 2, 8,
+		1, 5, 1,
+		4, 1, 1,
+	}}
+	l := Lines{Directions: [][2]int{diagonal, antidiagonal}, Rows: 3, M: 3, N: 3, Keep: func(value, _, _ float64) bool { return value >= 7 }}
+	for _, c := range []struct {
+		less bool
+		want []float32
+	}{
+		// The diagonal has 1 + 5 + 1. The lines above and below it have 8, 3, 2, and 4. The antidiagonal has 17.
+		{false, []float32{7, Closed, 17, Closed, 17, Closed, 17, Closed, 7}},
+		{true, []float32{-1, Closed, 0, Closed, 0, Closed, 0, Closed, -1}},
+	} {
+		if got := calibrated(t, Config{Less: c.less}, l, a).Matrix(); !slices.Equal(got, c.want) {
+			t.Errorf("less %v: %v, want %v", c.less, got, c.want)
+		}
+	}
+}
+
 // TestPaired extends ^ a + b $ between widths. A line stays with the token that it begins at,
 // by the token's place from the end of its number, or from the beginning for diagonals. It
 // vanishes if the number is too short.

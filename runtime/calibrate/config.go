@@ -29,6 +29,8 @@ type Config struct {
 	Layer   int  // decoder layer, from 1
 	Logits  bool // scores before the softmax instead of weights
 	Mean    bool // a line's value is the mean of its cells instead of their sum
+	Less    bool // a selected line's bias is its value less the largest along its direction in its head
+	Open    bool // the run goes on if no line stands out in any head
 	Self    Lines
 	Cross   Lines
 }

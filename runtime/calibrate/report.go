@@ -51,12 +51,7 @@ func (f *Family) strongest() string {
 	if len(f.Lines) == 0 {
 		return f.Formula + ": no open cell"
 	}
-	best := f.Lines[0]
-	for _, line := range f.Lines {
-		if line.Value > best.Value {
-			best = line
-		}
-	}
+	best := f.largest()
 	text := fmt.Sprintf("%s = %d with %.3g, mean %.3g", f.Formula, best.Number, best.Value, f.Mean)
 	if f.Std > 0 {
 		text += fmt.Sprintf(" + %.2f std (a line alone of %d has %.2f)", (best.Value-f.Mean)/f.Std, len(f.Lines), math.Sqrt(float64(len(f.Lines)-1)))

@@ -164,9 +164,10 @@ type Record struct {
 	Stage    string            `json:"stage"`
 	From     string            `json:"from"`
 	Samples  int               `json:"samples"`
-	Layer    int               `json:"layer"`  // decoder layer, from 1
-	Of       string            `json:"of"`     // weights, logits
-	Reduce   string            `json:"reduce"` // sum, mean
+	Layer    int               `json:"layer"`              // decoder layer, from 1
+	Of       string            `json:"of"`                 // weights, logits
+	Reduce   string            `json:"reduce"`             // sum, mean
+	Subtract string            `json:"subtract,omitempty"` // largest
 	Self     *calibrate.Result `json:"self,omitempty"`
 	Cross    *calibrate.Result `json:"cross,omitempty"`
 }
@@ -179,6 +180,9 @@ func newRecord(at record.Calibrated, k *calibrate.Config) *Record {
 	}
 	if k.Mean {
 		c.Reduce = "mean"
+	}
+	if k.Less {
+		c.Subtract = "largest"
 	}
 	return c
 }
@@ -237,9 +241,9 @@ func (c *Record) calibrated(at record.Calibrated, k *calibrate.Config, sites []s
 		return err
 	}
 	for _, s := range sites {
-		if r := *s.result; !r.Kept() && at.Uses(s.name) {
+		if r := *s.result; !r.Kept() && !k.Open && at.Uses(s.name) {
 			return fmt.Errorf("no line of %s attention stands out in any head, so no bias can be calibrated. The strongest lines are\n%s"+
-				"train %s until it solves its problems, or lower %s.keep in stage %s (all lines are in %s)",
+				"train %s until it solves its problems, lower %s.keep in stage %s, or go on without a bias by empty = open (all lines are in %s)",
 				s.name, r.Strongest(), c.From, s.name, c.Stage, filepath.Join(at.Dir, calibrate.RecordFile))
 		}
 	}
