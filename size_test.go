@@ -57,7 +57,7 @@ const budget = `
 	internal 800 # which tests to ask first about a change; a folder for programs that tests build
 	lsp 1550
 	mlflow 400
-	plot 3100 # the marks of axes, which serve had again; settings and points of runs, which trainers had; attention for a problem
+	plot 3400 # the marks of axes, which serve had again; settings and points of runs, which trainers had; attention for a problem; bars
 	prove 8100
 	python 500 # wheels
 	ptxsim 13550 # Options.Reach: the gate of wrong kernels leaves out launches that a mutant cannot change

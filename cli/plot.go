@@ -16,6 +16,11 @@ func (plotCmd) Help() string {
   grid       heat map of both lengths, mean over seeds; a red square marks the
              trained lengths
   length     exact match by length
+  bars       means over lengths (ood and ood100, otherwise id) of at least two runs: a
+             bar for the mean of runs that differ only in the seed, with a whisker from
+             the least seed to the most; bars are grouped by the first word in which the
+             names of runs differ, or by word N with --group N, the next word is their
+             colour, and further words make panels
   loss       loss during training, on training and held-out problems where both were
              measured; each stage of a run has its own line
   training   exact match during training, likewise; both have a line for each length
@@ -34,6 +39,7 @@ Examples:
   mlc plot runs/looped/20260101-120000-1a2b3c4d
   mlc plot runs/looped/*                         the runs together, into plots
   mlc plot --kind length --format svg -o figures runs/addition_*/*
+  mlc plot --kind bars --group 2 runs/figure17/*
   mlc plot --kind training --log-steps runs/grokking/*
   mlc plot --kind length --format text RUN       exact match as bars of characters
   mlc plot --kind table --format markdown --digits 6,10,20,60 runs/addition_*/*

@@ -1,8 +1,8 @@
 // Package plot draws the contents of run directories: a heat map of exact match over both
-// lengths, exact match by length, training curves, the attention that a calibration read
-// with the bias computed from it, and the answer of a looped model after each run of its
-// loop. Packages runtime/eval, runtime/track and runtime/calibrate, which define these
-// files, come before it; the mlc command comes after.
+// lengths, exact match by length, means over seeds as bars, training curves, the attention that
+// a calibration read with the bias computed from it, the attention for one problem, and the
+// answer of a looped model after each run of its loop. Packages runtime/eval, runtime/track and
+// runtime/calibrate, which define these files, come before it; the mlc command comes after.
 package plot
 
 import (
@@ -15,6 +15,7 @@ import (
 type Options struct {
 	Each     bool // a line for each run, instead of the mean of runs that differ only in the seed
 	LogSteps bool // training curves over steps, on a logarithmic axis
+	Group    int  // of bars: the word by which they are grouped, from 1 on; 0: the first
 
 	// Ask returns the attention of a run's model for one problem, which is drawn instead of
 	// calibrations; nil: calibrations are drawn.
@@ -29,6 +30,7 @@ var kinds = []struct {
 }{
 	{"grid", grids},
 	{"length", one(Lengths)},
+	{"bars", one(Bars)},
 	{"loss", one(Loss)},
 	{"training", one(Learning)},
 	{"attention", attention},

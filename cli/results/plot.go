@@ -30,6 +30,7 @@ type Figures struct {
 	LogSteps bool     `help:"Draw loss and training over steps, on a logarithmic axis."`
 	Problem  string   `help:"Draw the attention of each head for this problem, while the model answers it." placeholder:"PROBLEM"`
 	Layer    int      `help:"With --problem: the layer, from 1 on. Default: the last." placeholder:"N"`
+	Group    int      `help:"With --kind bars: group bars by the N-th word in which the names of runs differ. Default: 1." placeholder:"N"`
 	Digits   []int    `help:"Lengths as columns of a table. Default: all, or means if there are many." placeholder:"6,10,20"`
 }
 
@@ -71,7 +72,7 @@ func (c *Figures) Show(sh *shell.Shell) error {
 	if tables {
 		return c.print(sh, runs)
 	}
-	kind, options := c.Kind, plot.Options{Each: c.Each, LogSteps: c.LogSteps}
+	kind, options := c.Kind, plot.Options{Each: c.Each, LogSteps: c.LogSteps, Group: c.Group}
 	switch {
 	case c.Problem != "":
 		kind = "attention"
@@ -118,6 +119,10 @@ func (c *Figures) check(tables bool) error {
 		return shell.Usagef("--each is for figures; tables have a line for each run")
 	case c.Problem != "" && (tables || !slices.Contains([]string{"all", "attention"}, c.Kind)):
 		return shell.Usagef("--problem draws attention: choose --kind attention and --format png, svg or pdf")
+	case c.Group != 0 && (tables || c.Kind != "bars"):
+		return shell.Usagef("--group is for --kind bars")
+	case c.Group < 0:
+		return shell.Usagef("--group %d: words count from 1", c.Group)
 	case c.Problem == "" && c.Layer != 0:
 		return shell.Usagef("--layer chooses among the attention for a problem: add --problem, such as --problem 129")
 	case c.Layer < 0:
@@ -192,7 +197,9 @@ func (c *Figures) elsewhere() string {
 func (c *Figures) nothing() error {
 	switch c.Kind {
 	case "attention":
-		return errors.New("there is no attention to show: none of the runs has a finished calibration (a spec with stages, like those of specs/bias that end with _abc, has one); for the attention of another trained run name a problem, such as --problem 129")
+		return errors.New("there is no attention to show: none of the runs has a finished calibration (specs/bias/*_abc.arith have stages that calibrate); for the attention of another trained run name a problem, such as --problem 129")
+	case "bars":
+		return errors.New("there are no bars to draw: they show the means of at least two tested runs, and fewer have a result" + c.elsewhere())
 	case "grid":
 		return errors.New("there is no grid to show: none of the runs has been tested at two different lengths of its operands; test one with " + shell.Hint("eval", "RUN", "--grid", "1..20") + " (for tasks of one operand use --kind length)" + c.elsewhere())
 	case "length", "table":
