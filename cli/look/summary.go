@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/arithlang/mlc/cli/project"
 	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/lower"
 	"github.com/arithlang/mlc/runtime/track"
+	"github.com/arithlang/mlc/runtime/train"
 )
 
 // A summary has the sizes of a model and of a step of its training.
@@ -20,6 +22,7 @@ type summary struct {
 	Params   int       `json:"params"` // trained ones
 	Groups   []group   `json:"groups"`
 	Step     step      `json:"step"`
+	Budget   budget    `json:"budget"`
 	Memory   footprint `json:"memory"`
 	Families []family  `json:"kernels"`
 }
@@ -41,6 +44,14 @@ type step struct {
 
 	Recurrences int    `json:"recurrences,omitempty"` // of a loop by length, on the longest problems
 	ByLength    string `json:"by_length,omitempty"`   // formula for other problems
+}
+
+// budget is a whole training. Its numbers are 0 if they are unknown beforehand.
+type budget struct {
+	Steps    int           `json:"steps,omitempty"`
+	Examples int64         `json:"examples,omitempty"`
+	FLOPs    float64       `json:"flops,omitempty"` // if all problems are the longest ones
+	Time     time.Duration `json:"nanoseconds,omitempty"`
 }
 
 // footprint is the memory of a step on the CPU, in bytes.
@@ -92,6 +103,13 @@ func newSummary(p *compiler.Program) (*summary, error) {
 	var err error
 	if s.Step.FLOPs, err = p.StepFLOPs(); err != nil {
 		return nil, err
+	}
+	c := train.Config(t.Train)
+	c.MicroBatch = p.Batches.Micro
+	each := s.Step.FLOPs / float64(t.Batch) // of an example
+	s.Budget = budget{Steps: c.Steps(), Examples: c.Length(), FLOPs: float64(c.Length()) * each, Time: t.Budget.Time}
+	if n := t.Budget.FLOP; n > 0 {
+		s.Budget.FLOPs, s.Budget.Examples = n, int64(n/each)
 	}
 	work, err := s.work(p.Lowered)
 	if err != nil {
@@ -162,6 +180,19 @@ func (s *summary) String() string {
 	return b.String()
 }
 
+// String returns the budget for people.
+func (b budget) String() string {
+	if b.Time > 0 {
+		return b.Time.String()
+	}
+	var all []string
+	if b.Steps > 0 {
+		all = append(all, track.Thousands(b.Steps)+" steps")
+	}
+	all = append(all, track.Thousands(int(b.Examples))+" examples")
+	return strings.Join(append(all, shell.Scaled(b.FLOPs, 1000, "FLOP")+" if all are of that length"), ", ")
+}
+
 // details returns the summary without the spec.
 func (s *summary) details() string {
 	var b strings.Builder
@@ -174,6 +205,7 @@ func (s *summary) details() string {
 	if s.Step.Recurrences > 0 {
 		fmt.Fprintf(&b, "  recurrences  %d on the longest problems, %s on others\n", s.Step.Recurrences, s.Step.ByLength)
 	}
+	fmt.Fprintf(&b, "budget      %s\n", s.Budget)
 	fmt.Fprintf(&b, "memory      %s, and %s for each thread\n", shell.Scaled(s.Memory.Shared, 1024, "B"), shell.Scaled(s.Memory.PerWorker, 1024, "B"))
 	total := 0
 	var families []string

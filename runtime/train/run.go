@@ -42,7 +42,7 @@ func (a *asked) time(tokens float64, ask func() error) error {
 
 func newRun(t *Trainer, log *track.Log, last *track.Report) *run {
 	now := time.Now()
-	r := &run{Trainer: t, log: log, every: t.Config.reportEvery(), total: t.Config.steps(), start: now, saved: now, first: t.State}
+	r := &run{Trainer: t, log: log, every: t.Config.reportEvery(), total: t.Config.Steps(), start: now, saved: now, first: t.State}
 	if last != nil {
 		r.report = *last
 		r.before = time.Duration(last.Seconds * float64(time.Second))

@@ -102,8 +102,8 @@ func (c *Config) batch(at float64) int {
 	return min(n*unit, c.Batch)
 }
 
-// steps is the number of steps of training; 0: unknown beforehand.
-func (c *Config) steps() int {
+// Steps is the number of steps of training; 0: unknown beforehand.
+func (c *Config) Steps() int {
 	switch b := c.Budget; {
 	case b.Examples > 0 && c.Ramp > 0:
 		n := 0
@@ -141,7 +141,7 @@ func (c *Config) reportEvery() int {
 	if c.Report.Every > 0 {
 		return c.Report.Every
 	}
-	if n := c.steps(); n > 0 {
+	if n := c.Steps(); n > 0 {
 		return max(1, n/100)
 	}
 	return 20

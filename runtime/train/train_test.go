@@ -112,7 +112,7 @@ func TestBudget(t *testing.T) {
 		if got := cfg.middle(c.state, batch, c.elapsed); got != c.middle {
 			t.Errorf("%s at %v: the middle of the step is %g, want %g", c.budget, c.state, got, c.middle)
 		}
-		if steps, every := cfg.steps(), cfg.reportEvery(); steps != c.steps || every != c.every {
+		if steps, every := cfg.Steps(), cfg.reportEvery(); steps != c.steps || every != c.every {
 			t.Errorf("%s: %d steps, a report every %d, want %d, %d", c.budget, steps, every, c.steps, c.every)
 		}
 	}
@@ -148,7 +148,7 @@ func TestRampFrom(t *testing.T) {
 		{4096, 4096, 8192, 63_477},
 	} {
 		cfg := Config{Batch: 8192, Ramp: 0.6, RampFrom: c.from, MicroBatch: 8, Group: 512, Budget: Budget{Examples: 400e6}}
-		if first, later, steps := cfg.batch(0), cfg.batch(0.3), cfg.steps(); first != c.first || later != c.later || steps != c.steps {
+		if first, later, steps := cfg.batch(0), cfg.batch(0.3), cfg.Steps(); first != c.first || later != c.later || steps != c.steps {
 			t.Errorf("from %d: steps of %d, after 30 %% of %d, %d in all; want %d, %d, %d", c.from, first, later, steps, c.first, c.later, c.steps)
 		}
 	}
@@ -165,8 +165,8 @@ func TestRampSteps(t *testing.T) {
 		s.Examples += int64(n)
 	}
 	want := []int{10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 20, 20, 20, 20, 20, 30, 30, 30, 30, 40, 40, 50, 50, 50}
-	if n := len(want); !cmp.Equal(sizes[:n], want) || cfg.steps() != len(sizes) {
-		t.Errorf("%d steps of\n%v, want\n%v", cfg.steps(), sizes, want)
+	if n := len(want); !cmp.Equal(sizes[:n], want) || cfg.Steps() != len(sizes) {
+		t.Errorf("%d steps of\n%v, want\n%v", cfg.Steps(), sizes, want)
 	}
 }
 
