@@ -4,6 +4,7 @@
 """
 
 import importlib
+import multiprocessing
 import os
 import sys
 
@@ -136,7 +137,12 @@ def compare(name, what, got, want, size, tolerance):
 
 
 names = sorted(n for n in os.listdir(FOLDER) if os.path.isfile(os.path.join(FOLDER, n, "kernels.json")))
-for name in names:
+
+
+def check(name):
+    """Compares a package and returns what is wrong."""
+    global H, HK, D
+    failures.clear()
     module = importlib.import_module(name)
     table = module._op.table
     H, HK, D = table["heads"], table["key_heads"], table["width"]
@@ -170,5 +176,11 @@ for name in names:
                 for what, a, x in zip(("y", "dq", "dk", "dv"), got, one):
                     if not torch.equal(a[b:b + 1], x):
                         failures.append(f"{case}: {what} of example {b} alone has other bits")
-print("\n".join(failures))
-sys.exit(1 if failures else 0)
+    return list(failures)
+
+
+# A process keeps the kernels of all packages that it has run, so it ends after some of them.
+with multiprocessing.get_context("fork").Pool(os.cpu_count(), maxtasksperchild=4) as pool:
+    found = [text for texts in pool.imap(check, names, chunksize=1) for text in texts]
+print("\n".join(found))
+sys.exit(1 if found else 0)
