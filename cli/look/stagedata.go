@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/arithlang/mlc/compiler"
+	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/train"
@@ -21,8 +22,8 @@ const (
 	lineTokens   = 24
 )
 
-// dataText shows problems as the model gets them: as text, as tokens, with Abacus rows, and
-// with the label of each row.
+// dataText shows problems as the model gets them: as text, as tokens, with places and Abacus
+// rows, and with the label of each row. Above them is the scheme of positions.
 func dataText(p *compiler.Program, _ string) (string, error) {
 	cfg := task.Config(p.Spec.Task.Task)
 	t, err := tasks.New(cfg, p.Spec.Train.Seed)
@@ -31,6 +32,7 @@ func dataText(p *compiler.Program, _ string) (string, error) {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "task %s, %d tokens, seed %d\n", cfg.Kind, t.Vocab(), p.Spec.Train.Seed)
+	fmt.Fprintf(&b, "positions: %s\n", positionsText(p.Spec))
 	s := sample{task: t, cfg: &cfg, out: &b}
 	trained := t.Over((*train.Config)(&p.Spec.Train.Train).Length())
 	for k := range int64(shownTrained) {
@@ -52,6 +54,36 @@ func dataText(p *compiler.Program, _ string) (string, error) {
 		s.err = s.batch(p)
 	}
 	return b.String(), s.err
+}
+
+// positionsText says which numbers the embedding takes as positions, and what training draws.
+func positionsText(spec *check.Spec) string {
+	p := &spec.Model.Position
+	text, shared := p.Kind, fmt.Sprintf("the same for %d examples", spec.DrawGroup())
+	if p.Inner != "" && p.Inner != "none" {
+		text += " (" + p.Inner + ")"
+	}
+	switch p.Kind {
+	case "none":
+		return "none in the embedding"
+	case "cyclic":
+		return fmt.Sprintf("%s, the place modulo %d", text, p.Period)
+	case "random":
+		return fmt.Sprintf("%s, in training ascending numbers drawn below %d, %s", text, p.Max, shared)
+	case "shifted":
+		return text + ", the place and an offset, drawn for each example in training"
+	case "abacus":
+		text += ", the place of a digit in its number, from 1"
+		if p.MaxOffset == 0 {
+			return text
+		}
+		to := "digits"
+		if p.Coupled {
+			to, shared = "all tokens", "drawn for each example"
+		}
+		return fmt.Sprintf("%s; training adds 0 to %d to %s, %s", text, p.MaxOffset, to, shared)
+	}
+	return text + ", the place"
 }
 
 // cell names a cell of the test.
@@ -88,7 +120,11 @@ func (s *sample) show(title string, p task.Problem) {
 	fmt.Fprintf(s.out, "  %s\n", s.task.Written(p))
 	// The end is only a label, not an input.
 	ids := append(slices.Clone(b.Target), s.task.EOS())
-	s.rows(row{"symbol", s.symbols(ids)}, row{"token", numbers(ids)}, row{"abacus", numbers(s.task.Runs(ids))}, row{"says", s.symbols(b.Labels)})
+	places := make([]int32, len(ids))
+	for i := range places {
+		places[i] = int32(i)
+	}
+	s.rows(row{"symbol", s.symbols(ids)}, row{"token", numbers(ids)}, row{"place", numbers(places)}, row{"abacus", numbers(s.task.Runs(ids))}, row{"says", s.symbols(b.Labels)})
 }
 
 // A row is a name and an entry for each token.

@@ -1,11 +1,13 @@
 package look
 
 import (
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/runtime/task"
 )
@@ -61,6 +63,7 @@ training: 12+34 = 46
   12+34=46
   symbol    1   2   +   3   4   =   4   6   $
   token     5   6  14   7   8  17   8  10   3
+  place     0   1   2   3   4   5   6   7   8
   abacus    1   2   0   1   2   0   1   2   0
   says      .   .   .   .   .   4   6   $
 `},
@@ -78,6 +81,29 @@ training: 12+34 = 46
 		s.show("training", p)
 		if diff := cmp.Diff(c.want, out.String()); diff != "" || s.err != nil {
 			t.Errorf("%s: %v\n%s", c.text, s.err, out.String())
+		}
+	}
+}
+
+// TestPositionsText names the positions that the embedding takes.
+func TestPositionsText(t *testing.T) {
+	for position, want := range map[string]string{
+		"none":                                 "none in the embedding",
+		"sinusoidal":                           "sinusoidal, the place",
+		"cyclic(sinusoidal, period = 3)":       "cyclic (sinusoidal), the place modulo 3",
+		"random(sinusoidal, max = 128)":        "random (sinusoidal), in training ascending numbers drawn below 128, the same for 32 examples",
+		"abacus(max_offset = 9, table = 64)":   "abacus, the place of a digit in its number, from 1; training adds 0 to 9 to digits, the same for 32 examples",
+		"abacus(max_offset = 0, table = 64)":   "abacus, the place of a digit in its number, from 1",
+		"coupling(max_offset = 9, table = 64)": "abacus, the place of a digit in its number, from 1; training adds 0 to 9 to all tokens, drawn for each example",
+	} {
+		spec, found := check.Resolve(check.Options{Path: "../../specs/small/looped.arith", Read: os.ReadFile,
+			Set: []string{"model.embed.position=" + position, "train.microbatch=32"}})
+		if found.HasErrors() {
+			t.Errorf("%s: %v", position, found)
+			continue
+		}
+		if got := positionsText(spec); got != want {
+			t.Errorf("%s: %q, want %q", position, got, want)
 		}
 	}
 }

@@ -29,7 +29,7 @@ type stage struct {
 func stages(on OnCard) []stage {
 	return []stage{
 		{"resolved", "the spec with every default written out", resolvedText},
-		{"data", "problems as text and tokens, with Abacus rows and the label of each row", dataText},
+		{"data", "the positions of the model, and problems as text and tokens, with places, Abacus rows and labels", dataText},
 		{"ir", "tensor IR of the programs without gradients, as package model builds it", irText},
 		{"grad", "tensor IR of a training step with its backward functions, simplified", gradText},
 		{"fused", "groups of each function's values, and the kernel that computes each group", fusedText},
