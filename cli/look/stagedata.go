@@ -59,7 +59,7 @@ func dataText(p *compiler.Program, _ string) (string, error) {
 // positionsText says which numbers the embedding takes as positions, and what training draws.
 func positionsText(spec *check.Spec) string {
 	p := &spec.Model.Position
-	text, shared := p.Kind, fmt.Sprintf("the same for %d examples", spec.DrawGroup())
+	text, to, shared := p.Kind, "digits", fmt.Sprintf("the same for %d examples", spec.DrawGroup())
 	if p.Inner != "" && p.Inner != "none" {
 		text += " (" + p.Inner + ")"
 	}
@@ -74,12 +74,11 @@ func positionsText(spec *check.Spec) string {
 		return text + ", the place and an offset, drawn for each example in training"
 	case "abacus":
 		text += ", the place of a digit in its number, from 1"
-		if p.MaxOffset == 0 {
-			return text
-		}
-		to := "digits"
 		if p.Coupled {
 			to, shared = "all tokens", "drawn for each example"
+		}
+		if p.MaxOffset == 0 {
+			return text
 		}
 		return fmt.Sprintf("%s; training adds 0 to %d to %s, %s", text, p.MaxOffset, to, shared)
 	}
@@ -120,9 +119,9 @@ func (s *sample) show(title string, p task.Problem) {
 	fmt.Fprintf(s.out, "  %s\n", s.task.Written(p))
 	// The end is only a label, not an input.
 	ids := append(slices.Clone(b.Target), s.task.EOS())
-	places := make([]int32, len(ids))
-	for i := range places {
-		places[i] = int32(i)
+	var places []int32
+	for i := range ids {
+		places = append(places, int32(i))
 	}
 	s.rows(row{"symbol", s.symbols(ids)}, row{"token", numbers(ids)}, row{"place", numbers(places)}, row{"abacus", numbers(s.task.Runs(ids))}, row{"says", s.symbols(b.Labels)})
 }
