@@ -30,8 +30,9 @@ type traffic struct {
 	Counts *ptxsim.Counts `json:"counts"`
 }
 
-// aloneQueries is the number of queries in a launch of attention alone.
-const aloneQueries = 128
+// aloneQueries is the number of queries in a launch of attention alone. It has a key more: as many as
+// kernels for tensor cores hold in registers.
+const aloneQueries = 127
 
 // trafficShape is the shape of the launches: two of the longest training examples.
 func trafficShape(p *compiler.Program) diff.Shape {

@@ -1,12 +1,17 @@
 package ptx_test
 
 import (
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/arithlang/mlc/codegen"
+	"github.com/arithlang/mlc/codegen/cost"
 	"github.com/arithlang/mlc/codegen/ptx"
+	"github.com/arithlang/mlc/compiler"
+	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
 	"github.com/arithlang/mlc/internal/full"
@@ -109,8 +114,8 @@ func TestAttentionRegisters(t *testing.T) {
 }
 
 // TestAttentionGradCounts does the same for gradients. A tile that the mask opens takes seven
-// products, three with rows of queries and four with rows of keys. The gradient of the result is
-// read twice, once for its products with the result.
+// products, three with rows of queries and four with rows of keys. Lanes read four elements at a time
+// of the result's gradient, which has a few conflicts.
 func TestAttentionGradCounts(t *testing.T) {
 	const examples, heads, width, length = 2, 2, 64, 64
 	k := parsed(t, gradingOf(untabled(undropped(grading)), "counted", width))
@@ -120,12 +125,12 @@ func TestAttentionGradCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := launched(t, k, ptx.Options{Aligned: always}, 80, s, bufs).Counts
-	least := int64(9 * 2 * examples * heads * length * width)
+	least := int64(8 * 2 * examples * heads * length * width)
 	if got := 32 * (n.Loads.Sectors + n.Copies.Sectors + n.Stores.Sectors); float64(got) > 1.15*float64(least) {
 		t.Errorf("%d bytes, %d are what there is: %+v", got, least, n)
 	}
-	if n.Shared().Conflicts != 0 {
-		t.Errorf("banks: %+v", n.Shared())
+	if s := n.Shared(); s.Conflicts > s.Wavefronts/32 {
+		t.Errorf("banks: %+v", s)
 	}
 	if got, want := n.Products[product], int64(examples*heads*10*7*width/8); got != want {
 		t.Errorf("%d products, want %d", got, want)
@@ -136,4 +141,42 @@ func TestAttentionGradCounts(t *testing.T) {
 func untabled(text string) string {
 	text = regexp.MustCompile(`(?m)^ *(in     table|tile   biases|set    biases|out    d[qkv] |set    d[qkv]\[).*\n`).ReplaceAllString(text, "")
 	return strings.NewReplacer(", _, table", "", " + biases[a1, e]", "").Replace(text)
+}
+
+// TestAttentionAloneTraffic counts what moves for 128 queries and keys whose bias is a line, next to
+// the buffers. Blocks of 64 queries read the keys that they see, and a statistic of a head lies in
+// a sector with those of other heads. A gradient reads half of the queries' factors twice.
+func TestAttentionAloneTraffic(t *testing.T) {
+	a, found, err := compiler.CompileAttention(check.Options{Path: "../../specs/attention/kerple.arith", Read: os.ReadFile})
+	if err != nil || found.HasErrors() {
+		t.Fatal(found, err)
+	}
+	s := kernel.Scalars{"B": 1, "T": 128, "S": 128, "C": 128, "P": 0}
+	most := map[string]float64{"attention": 1.37, "attention_grad": 1.2}
+	for _, k := range a.BF16.Kernels {
+		limit, ok := most[k.Kind]
+		if !ok {
+			continue
+		}
+		delete(most, k.Kind)
+		shapes, err := kernel.Extents(k, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var bufs []kernel.Buffer
+		for i, shape := range shapes {
+			n := 1
+			for _, d := range shape {
+				n *= d
+			}
+			bufs = append(bufs, kernel.NewBuffer(k.Params[i].Type, n))
+		}
+		c := launched(t, k, codegen.ModuleOptions(a.BF16), 80, s, bufs).Counts
+		if moved, floor := 32*c.Global().Sectors, cost.Value(cost.Bytes(k), s); float64(moved) > limit*float64(floor) {
+			t.Errorf("%s: %d bytes of %d: %.2f", k.Name, moved, floor, float64(moved)/float64(floor))
+		}
+	}
+	if len(most) > 0 {
+		t.Error("no", most)
+	}
 }

@@ -48,6 +48,9 @@ type attend struct {
 	known        [laneRows]map[string]asm.Value // values of rows
 	meanings     map[string]*expr.Expr          // values of lets
 	buffers      map[string]bool                // of the kernel
+	bandRows     int                            // of bands
+	nearBands    [][laneRows]emit.Address       // of a lane's first key and its rows, by band
+	held         func(e *expr.Expr, name string, h, m int) (at emit.Address, ok bool)
 }
 
 // cellsOf returns the cells of a kernel's grid.
@@ -63,6 +66,8 @@ func cellsOf(p *emit.Builder, k *kernel.Kernel, m *attention) emit.Cells {
 	factors := a.shared(rows...)
 	a.q, a.k, a.v = factors[0], factors[1], factors[len(factors)-1]
 	zero := asm.Int(0)
+	p.Place(a.bandTiles(m.scores.MostRows), nil)
+	a.enterBands(zero)
 	a.left = p.FactorOf(a.q, true, true, first, zero, a.width)
 	a.right = p.FactorOf(a.k, false, true, zero, zero, a.width)
 	a.below = p.FactorOf(a.v, false, false, zero, zero, a.width)
@@ -159,7 +164,7 @@ func (a *attend) cell() {
 		a.known[h] = map[string]asm.Value{}
 	}
 	f.Barrier() // all threads have read the previous cell's factors
-	a.copy(a.q, a.queries(), a.MostRows(), asm.Int(0), a.height, false)
+	a.copy(a.q, asm.Int(0), a.queries(), a.MostRows(), asm.Int(0), a.height, false)
 	few := f.Do("setp.le.s32", a.size, asm.Int(keysAtOnce))
 	f.If(few, a.once)
 	f.If(f.Do("not.pred", few), a.often)
@@ -168,16 +173,16 @@ func (a *attend) cell() {
 // MostRows returns the most rows of a cell.
 func (a *attention) MostRows() int { return a.scores.MostRows }
 
-// copy begins to copy rows of a head from first on. Rows from left on are 0. With fours, rows
-// are permuted within 16: row 4 n + 2 j + i goes to row 8 j + 2 n + i.
-func (a *attend) copy(to emit.Swizzled, from flat.Operand, rows int, first, left asm.Value, fours bool) {
+// copy begins to copy rows of a head, from first on, to rows from top on. Rows from left on are 0.
+// With fours, rows are permuted within 16: row 4 n + 2 j + i goes to row 8 j + 2 n + i.
+func (a *attend) copy(to emit.Swizzled, top asm.Value, from flat.Operand, rows int, first, left asm.Value, fours bool) {
 	f, units := a.F, a.width/emit.UnitWide
 	together := a.Group.Threads / units // rows
 	row, unit := a.Divide(a.Group.ID, asm.Int(units))
 	near := f.Do("mul.lo.s32", unit, asm.Int(emit.UnitWide))
 	for slot := 0; slot*together < rows; slot++ {
 		place := f.Do("add.s32", row, asm.Int(slot*together))
-		at, here := a.UnitOf(to, place, unit), place
+		at, here := a.UnitOf(to, f.Do("add.s32", top, place), unit), place
 		if fours {
 			bits := func(right, mask, left int) asm.Value {
 				x := f.Do("and.b32", f.Do("shr.u32", place, asm.Int(right)), asm.Int(mask))
@@ -315,16 +320,17 @@ func (a *attend) blocks(do func(first asm.Value), values bool) {
 // values: at once if both fit, otherwise after all threads have read the keys.
 func (a *attend) bring(first, left asm.Value, values bool) {
 	f, wait := a.F, 0
-	a.copy(a.k, a.keys(), keysAtOnce, first, left, true)
+	a.copy(a.k, asm.Int(0), a.keys(), keysAtOnce, first, left, true)
 	f.CommitCopies()
 	behind := func() {
-		a.copy(a.v, a.vs(), keysAtOnce, first, left, true)
+		a.copy(a.v, asm.Int(0), a.vs(), keysAtOnce, first, left, true)
 		f.CommitCopies()
 	}
 	if values && a.apart() {
 		behind()
 		wait = 1
 	}
+	a.copyBands(a.height, first, left)
 	f.WaitCopies(wait)
 	f.Barrier()
 	a.multiply(first)
@@ -362,194 +368,6 @@ func (a *attend) product(name string, rows, keys emit.Factor, first asm.Value) {
 				pair.Add(a.F, [][]asm.Value{l}, [][]asm.Value{a.Fragment(keys, m*emit.FragmentRows, k+i*emit.FragmentDeep)})
 			}
 		})
-	}
-}
-
-// four returns a lane's elements of an array: row h, the four keys of group m.
-func (a *attend) four(name string, h, m int) []asm.Value {
-	x, y := a.parts[name][0][2*m], a.parts[name][0][2*m+1]
-	return []asm.Value{x[2*h], x[2*h+1], y[2*h], y[2*h+1]}
-}
-
-// fourOfAll returns four of each array.
-func (a *attend) fourOfAll(h, m int) map[string][]asm.Value {
-	all := map[string][]asm.Value{}
-	for name := range a.parts {
-		all[name] = a.four(name, h, m)
-	}
-	return all
-}
-
-// enter sets the variables to row h of a lane.
-func (a *attend) enter(h int) {
-	a.Vars[emit.RowVar] = a.inside[h]
-	for name, v := range a.known[h] {
-		a.Vars[name] = v
-	}
-}
-
-// scalars computes the values of whole rows, from a statement to the next reduction over keys.
-func (a *attend) scalars(from int) {
-	for _, s := range a.follow[from:] {
-		switch s := s.(type) {
-		case *kernel.Reduce:
-			if _, ok := a.overKeys(s); ok {
-				return
-			}
-			a.along(s)
-		case *kernel.Let:
-			for h := range laneRows {
-				a.enter(h)
-				a.known[h][s.Name] = a.Value(s.Value)
-			}
-		}
-	}
-}
-
-// overKeys reports whether a statement is a reduction over keys.
-func (a *attend) overKeys(s kernel.Stmt) (r *kernel.Reduce, ok bool) {
-	r, ok = s.(*kernel.Reduce)
-	return r, ok && !a.ofHead(r, a.buffers)
-}
-
-// along computes a reduction over the width of a head. A lane takes the columns of a row that
-// it would take as keys.
-func (a *attend) along(r *kernel.Reduce) {
-	sums, op := a.sums(r), emit.Reductions[r.Op].Op
-	for h := range laneRows {
-		a.enter(h)
-		for m := range a.width / emit.FragmentRows {
-			column := a.F.Do("add.s32", a.key, asm.Int(m*emit.FragmentRows))
-			for _, v := range a.beside(r.Value, r.Axis.Var, column) {
-				a.F.Into(sums[h][m], op, sums[h][m], v)
-			}
-		}
-	}
-	a.combine(r, sums)
-}
-
-// beside computes an expression for four adjacent columns. Elements are loaded together if
-// the values of lets show that they are adjacent and aligned.
-func (a *attend) beside(value *expr.Expr, name string, first asm.Value) []asm.Value {
-	value = a.Own(value)
-	loaded := map[*expr.Expr][]asm.Value{}
-	a.Vars[name] = first
-	for _, e := range expr.Elems(value) {
-		if emit.Aligned(expr.Subst(e, a.meanings), name, 4, a.Aligned) {
-			loaded[e] = a.Load(a.At(e, emit.Known{}), 4)
-		}
-	}
-	return a.Across(value, name, first, 4, loaded)
-}
-
-// elements computes the elementwise statements of [from, to) for four keys of each row of a lane.
-func (a *attend) elements(from, to, m int, key asm.Value) {
-	for h := range laneRows {
-		a.enter(h)
-		given := a.fourOfAll(h, m)
-		for _, s := range a.follow[from:to] {
-			switch s := s.(type) {
-			case *kernel.Random:
-				if !a.wants(s.Dst) {
-					continue
-				}
-				counter := a.F.Do("add.s32", a.Value(expr.New(expr.Div, s.Base, expr.Int(emit.PhiloxWords))), a.F.Do("shr.u32", key, asm.Int(2)))
-				words := a.WordsOf(s)(counter)
-				given[s.Dst] = words[:]
-			case *kernel.Set:
-				if a.wants(s.Dst.Name) {
-					given[s.Dst.Name] = a.each4(s.Value, s.Axes[0].Var, key, given)
-				}
-			}
-		}
-		for _, name := range slices.Sorted(maps.Keys(a.parts)) {
-			for i, at := range a.four(name, h, m) {
-				if v := given[name][i]; v != at {
-					a.F.Move(at, v)
-				}
-			}
-		}
-	}
-}
-
-// each4 computes an expression for four keys. Where it reads memory, the last key stands in
-// for keys that do not exist.
-func (a *attend) each4(value *expr.Expr, name string, key asm.Value, given map[string][]asm.Value) []asm.Value {
-	value = a.Own(value)
-	last := a.F.Do("add.s32", a.size, asm.Int(-1))
-	var vs []asm.Value
-	for i := range 4 {
-		so, reads := emit.Known{}, false
-		for _, e := range expr.Elems(value) {
-			if four, ok := given[e.Name]; ok {
-				so[e] = four[i]
-			} else {
-				reads = true
-			}
-		}
-		at := a.F.Do("add.s32", key, asm.Int(i))
-		if reads {
-			at = a.F.Do("min.s32", at, last)
-		}
-		a.Vars[name] = at
-		vs = append(vs, a.Eval(value, so))
-	}
-	return vs
-}
-
-// sums returns the initial partial values of a reduction, by row of a lane and group of keys.
-func (a *attend) sums(r *kernel.Reduce) [laneRows][]asm.Value {
-	var all [laneRows][]asm.Value
-	for h := range laneRows {
-		for range fourKeys {
-			all[h] = append(all[h], a.F.Variable(asm.F32(emit.Reductions[r.Op].Start)))
-		}
-	}
-	return all
-}
-
-// partial combines four keys into the partial value of their group.
-func (a *attend) partial(r *kernel.Reduce, sums [laneRows][]asm.Value, m int, key asm.Value) {
-	f, op := a.F, emit.Reductions[r.Op]
-	for h := range laneRows {
-		a.enter(h)
-		for i, v := range a.each4(r.Value, r.Axis.Var, key, a.fourOfAll(h, m)) {
-			there := f.Do("setp.lt.s32", f.Do("add.s32", key, asm.Int(i)), a.size)
-			f.Into(sums[h][m], op.Op, sums[h][m], a.Choose(there, v, asm.F32(op.Start)))
-		}
-	}
-}
-
-// swap exchanges the halves of the partial values after the last group, if the keys at once
-// use only the first half.
-func (a *attend) swap(sums [laneRows][]asm.Value) {
-	n := a.many / emit.FragmentRows
-	if a.to < n {
-		return
-	}
-	for _, part := range sums {
-		for m := range fourKeys - n {
-			first := a.F.Copy(part[m])
-			a.F.Move(part[m], part[m+n])
-			a.F.Move(part[m+n], first)
-		}
-	}
-}
-
-// combine combines the 32 partial values of a row as kernel.Reduce says. Partial values of a
-// lane are four apart.
-func (a *attend) combine(r *kernel.Reduce, sums [laneRows][]asm.Value) {
-	f, op := a.F, emit.Reductions[r.Op].Op
-	for h, part := range sums {
-		for n := fourKeys / 2; n > 0; n /= 2 {
-			for m := range n {
-				f.Into(part[m], op, part[m], part[m+n])
-			}
-		}
-		for d := 2; d > 0; d /= 2 {
-			f.Into(part[0], op, part[0], f.Shuffle("bfly", part[0], d))
-		}
-		a.known[h][r.Name] = f.Do("add.rn.f32", part[0], asm.F32(0))
 	}
 }
 

@@ -43,6 +43,7 @@ type attendGrad struct {
 	together     int             // blocks together in shared memory
 	most         asm.Value       // keys of a cell
 	half, within asm.Value       // the block, of two, of the warp's queries, and their place in it
+	all          asm.Value       // whether all queries and keys are in shared memory for the gradients by key
 	needed       map[string]bool // values of a row that elements need
 	stats        []string        // needed values that are reduced or read from memory, kept by query
 }
@@ -63,8 +64,9 @@ func gradCells(p *emit.Builder, k *kernel.Kernel, m *attentionGrad) emit.Cells {
 			g.stats = append(g.stats, name)
 		}
 	}
-	factors := g.shared(blocks*blockOfRows, blocks*blockOfRows, keys, keys)
-	g.rows, g.cols = factors[:2], factors[2:]
+	factors := g.shared(blocks*blockOfRows, keys, blocks*blockOfRows, keys)
+	g.rows, g.cols = []emit.Swizzled{factors[0], factors[2]}, []emit.Swizzled{factors[1], factors[3]}
+	g.held = g.heldRow
 	most, _ := m.mostBlocks()
 	size := expr.Simplify(expr.New(expr.Mul, most, expr.Int(int64(blockOfRows*len(g.stats)))))
 	tiles := []kernel.Stmt{&kernel.Tile{Name: statsName, Type: expr.F32, Shape: []*expr.Expr{size}}}
@@ -73,7 +75,11 @@ func gradCells(p *emit.Builder, k *kernel.Kernel, m *attentionGrad) emit.Cells {
 			tiles = append(tiles, t)
 		}
 	}
-	p.Place(append(tiles, g.lineTiles(k.Once)...), nil)
+	bandRows := blocks * blockOfRows
+	if g.keeps() {
+		bandRows *= 2
+	}
+	p.Place(slices.Concat(tiles, g.lineTiles(k.Once), g.bandTiles(bandRows)), nil)
 	return emit.Cells{Count: kernel.Elements(kernel.Sizes(k.Grid)), Body: func(cell asm.Value) {
 		p.Set(k.Grid, cell)
 		g.overExamples(func() {
@@ -137,6 +143,10 @@ func (g *attendGrad) cell() {
 			g.most = f.Do("max.s32", g.most, g.Value(all)) // no query sees the last keys
 		}
 		few := f.Do("setp.le.s32", g.most, asm.Int(g.many))
+		g.all = asm.Bool(false)
+		if g.keeps() {
+			g.all = f.Do("and.pred", few, f.Do("setp.le.s32", g.blocks, asm.Int(2*g.together)))
+		}
 		f.Barrier()
 		if l := g.m.line; l != nil {
 			g.Assign(l.clear)
@@ -181,6 +191,52 @@ func (g *attendGrad) nothing() {
 	}
 }
 
+// keeps reports whether rows of queries fit where half of the keys are. A warp has its own keys in
+// registers for the gradients by key.
+func (g *attendGrad) keeps() bool { return g.many == 2*gradRows && g.together*blockOfRows == gradRows }
+
+// origin returns the block of queries that bands begin with, where those from block on are in shared
+// memory: the first one if all queries will be.
+func (g *attendGrad) origin(block asm.Value) asm.Value { return g.Choose(g.all, asm.Int(0), block) }
+
+// copyBandsOf copies the bands for the blocks from the origin of a block on, and keys from first on.
+func (g *attendGrad) copyBandsOf(block, first asm.Value) {
+	if len(g.bands) == 0 {
+		return
+	}
+	f, origin := g.F, g.origin(block)
+	g.inBlock(f.Do("add.s32", g.blocks, asm.Int(-1)), func() {
+		before := f.Do("mul.lo.s32", f.Do("sub.s32", g.Vars[g.m.block.Var], origin), asm.Int(blockOfRows))
+		height := f.Do("min.s32", f.Do("add.s32", before, g.height), asm.Int(g.bandRows))
+		g.inBlock(origin, func() { g.copyBands(height, first, f.Do("min.s32", f.Do("sub.s32", g.most, first), asm.Int(g.many))) })
+	})
+}
+
+// heldRow returns the place of a lane's columns in the factors with a row for each query.
+func (g *attendGrad) heldRow(e *expr.Expr, name string, h, m int) (at emit.Address, ok bool) {
+	right, rest, affine := expr.Affine(e.Args[0], name)
+	down, first, affine2 := expr.Affine(rest, emit.RowVar)
+	if !affine || !affine2 || !expr.IsInt(right, 1) {
+		return at, false
+	}
+	queries, _ := g.m.factors()
+	for i, o := range queries {
+		if e.Name != o.Slice || !expr.Equal(down, expr.Simplify(o.RS)) || !expr.Equal(first, expr.Simplify(o.Off)) {
+			continue
+		}
+		f, row := g.F, g.row[h]
+		if g.together > 1 {
+			row = f.Do("mad.lo.s32", g.half, asm.Int(blockOfRows), row)
+		}
+		unit := f.Do("add.s32", f.Do("shr.u32", g.key, asm.Int(3)), asm.Int(2*m))
+		to := g.UnitOf(g.rows[i], row, unit)
+		within := f.Do("and.b32", g.key, asm.Int(emit.UnitWide-1))
+		to.Base = f.Do("mad.lo.s32", within, asm.Int(emit.NarrowBytes), to.Base)
+		return emit.Address{Address: to, Typ: e.Type}, true
+	}
+	return at, false
+}
+
 // copyKeys begins to copy the factors with a row for each key, from first on, of the arrays that
 // are computed.
 func (g *attendGrad) copyKeys(first asm.Value) {
@@ -189,7 +245,7 @@ func (g *attendGrad) copyKeys(first asm.Value) {
 		left := g.F.Do("sub.s32", g.most, first)
 		for i, o := range keys {
 			if g.wants(g.m.arrays[i].Dst.Name) {
-				g.copy(g.cols[i], o, g.many, first, left, true)
+				g.copy(g.cols[i], asm.Int(0), o, g.many, first, left, true)
 			}
 		}
 	})
@@ -204,8 +260,8 @@ func (g *attendGrad) inBlock(number asm.Value, do func()) {
 }
 
 // copyRows begins to copy the factors with a row for each query, of as many blocks as fit: two,
-// or one.
-func (g *attendGrad) copyRows(block asm.Value) {
+// or one. They begin at row top.
+func (g *attendGrad) copyRows(block, top asm.Value) {
 	f, left := g.F, asm.Int(0)
 	if g.together > 1 {
 		next := f.Do("add.s32", block, asm.Int(1))
@@ -216,7 +272,7 @@ func (g *attendGrad) copyRows(block asm.Value) {
 	left = f.Do("add.s32", g.height, left)
 	queries, _ := g.m.factors()
 	for i, o := range queries {
-		g.copy(g.rows[i], o, g.together*blockOfRows, asm.Int(0), left, false)
+		g.copy(g.rows[i], top, o, g.together*blockOfRows, asm.Int(0), left, false)
 	}
 }
 
@@ -233,7 +289,10 @@ func (g *attendGrad) byRows(once bool) {
 		if once {
 			g.beginLine()
 		}
-		g.copyRows(block)
+		g.copyRows(block, asm.Int(0))
+		if once {
+			g.copyBandsOf(block, asm.Int(0))
+		}
 		g.arrive()
 		mine := f.Do("add.s32", block, g.half)
 		g.enterBlock(f.Do("min.s32", mine, f.Do("add.s32", g.blocks, asm.Int(-1))))
@@ -242,6 +301,7 @@ func (g *attendGrad) byRows(once bool) {
 		if len(g.m.sides) == 0 { // sides have elements of closed keys
 			g.open = g.openOf(g.within)
 		}
+		g.enterBands(f.Do("mul.lo.s32", f.Do("sub.s32", mine, g.origin(block)), asm.Int(blockOfRows)))
 		last := f.Do("max.s32", f.Do("add.s32", g.height, asm.Int(-1)), asm.Int(0))
 		for h := range laneRows {
 			g.inside[h] = f.Do("min.s32", g.row[h], last)
@@ -288,9 +348,9 @@ func (g *attendGrad) rowsOnce(block asm.Value) {
 
 // rowsOften computes them where the arrays do not fit: each reduction computes the arrays again.
 func (g *attendGrad) rowsOften(turn, block, active asm.Value) {
-	g.reduceAgain(func(do func(first asm.Value)) { g.parted(active, func() {}, do, func(asm.Value) {}) })
+	g.reduceAgain(func(do func(first asm.Value)) { g.parted(turn, active, func() {}, do, func(asm.Value) {}) })
 	sums := g.zeroSums()
-	g.parted(active, g.beginLine, func(first asm.Value) {
+	g.parted(turn, active, g.beginLine, func(first asm.Value) {
 		g.groups(first, func(m int, key asm.Value) {
 			g.follows(0, len(g.follow), m, key)
 			g.keepLine(first, m, key)
@@ -303,13 +363,14 @@ func (g *attendGrad) rowsOften(turn, block, active asm.Value) {
 	})
 }
 
-// parted computes the arrays part by part of the keys. For each part, all warps begin, the active
-// ones do, and all end.
-func (g *attendGrad) parted(active asm.Value, begin func(), do, end func(first asm.Value)) {
+// parted computes the arrays of the blocks from turn on, part by part of the keys. For each part, all
+// warps begin, the active ones do, and all end.
+func (g *attendGrad) parted(turn, active asm.Value, begin func(), do, end func(first asm.Value)) {
 	g.Count(asm.Int(0), g.most, asm.Int(g.many), func(first asm.Value) {
 		g.F.Barrier()
 		begin()
 		g.copyKeys(first)
+		g.copyBandsOf(turn, first)
 		g.arrive()
 		g.F.If(active, func() {
 			g.inHalves(func() {

@@ -22,6 +22,7 @@ func (g *attendGrad) byColumns(once bool) {
 		g.Count(asm.Int(0), g.most, asm.Int(g.many), func(first asm.Value) {
 			f.Barrier()
 			g.copyKeys(first)
+			g.copyBandsOf(asm.Int(0), first)
 			g.arrive()
 			do(first)
 		})
@@ -39,16 +40,26 @@ func (g *attendGrad) byColumns(once bool) {
 			}
 			c := g.keyRowsOf(first, tile)
 			g.turns(func(block asm.Value) {
-				f.If(several, func() {
+				copied, top := several, asm.Int(0)
+				if once && g.keeps() { // the last rows are there, and the first ones take the place of the first turn's keys
+					begins := f.Do("setp.eq.s32", block, asm.Int(0))
+					kept := f.Do("not.pred", f.Do("and.pred", begins, f.Do("setp.eq.s32", turn, asm.Int(0))))
+					copied = f.Do("and.pred", several, f.Do("not.pred", f.Do("and.pred", g.all, kept)))
+					moved := f.Do("and.pred", f.Do("and.pred", several, g.all), begins)
+					top = g.Choose(moved, asm.Int(gradRows), asm.Int(0))
+				}
+				f.If(copied, func() {
 					f.Barrier()
-					g.copyRows(block)
+					g.copyRows(block, top)
+					g.copyBandsOf(block, first)
 					g.arrive()
 				})
 				g.Count(asm.Int(0), asm.Int(g.together), asm.Int(1), func(half asm.Value) {
 					mine := f.Do("add.s32", block, half)
 					f.If(f.Do("setp.lt.s32", mine, g.blocks), func() {
 						g.enterBlock(mine)
-						c.block(mine, half, sums)
+						c.enterBlockBands(f.Do("sub.s32", mine, g.origin(block)))
+						c.block(mine, f.Do("mad.lo.s32", half, asm.Int(blockOfRows), top), sums)
 					})
 				})
 			})
@@ -63,6 +74,8 @@ type keyRows struct {
 	from  asm.Value           // the first one
 	tile  asm.Value           // its row in shared memory
 	keyOf [laneRows]asm.Value // of a lane
+	keys  [][][]asm.Value     // fragments of the keys by array and 16 columns; nil: they stay in shared memory
+	bands []emit.Address      // of the block's last query and a lane's first key
 }
 
 func (g *attendGrad) keyRowsOf(first, tile asm.Value) *keyRows {
@@ -74,14 +87,40 @@ func (g *attendGrad) keyRowsOf(first, tile asm.Value) *keyRows {
 		near := f.Do("add.s32", f.Do("add.s32", pair, f.Do("and.b32", lane, asm.Int(1))), asm.Int(2*h))
 		c.keyOf[h] = f.Do("add.s32", c.from, near)
 	}
+	if !g.keeps() {
+		return c
+	}
+	for i := range g.m.arrays {
+		factor := c.ofKeys(i)
+		var all [][]asm.Value
+		for k := 0; k < c.width; k += emit.FragmentDeep {
+			all = append(all, c.Fragment(factor, 0, k))
+		}
+		c.keys = append(c.keys, all)
+	}
 	return c
 }
 
-// block adds the products of a block of queries to the sums. If only the last 16 queries see the
-// first key, it adds only their products; if none does, 0.
-func (c *keyRows) block(number, half asm.Value, sums []emit.Accumulators) {
+// ofKeys returns the keys as the left factor of an array's product.
+func (c *keyRows) ofKeys(array int) emit.Factor {
+	return c.FactorOf(c.cols[array], true, true, c.tile, asm.Int(0), c.width)
+}
+
+// enterBlockBands finds a block's places in the bands, so many blocks from the first one there.
+func (c *keyRows) enterBlockBands(before asm.Value) {
 	f := c.F
-	rows := f.Do("mul.lo.s32", half, asm.Int(blockOfRows))
+	c.bands = nil
+	for i := range c.m.bands {
+		query := f.Do("add.s32", f.Do("mul.lo.s32", before, asm.Int(blockOfRows)), f.Do("shr.u32", c.key, asm.Int(1)))
+		key := f.Do("add.s32", c.tile, f.Do("sub.s32", c.keyOf[0], c.from))
+		c.bands = append(c.bands, c.ofBand(i, f.Do("sub.s32", key, f.Do("add.s32", query, asm.Int(blockOfRows-1)))))
+	}
+}
+
+// block adds the products of a block of queries, in shared memory from row rows on, to the sums. If
+// only the last 16 queries see the first key, it adds only their products; if none does, 0.
+func (c *keyRows) block(number, rows asm.Value, sums []emit.Accumulators) {
+	f := c.F
 	left := map[string][][]asm.Value{}
 	for _, e := range c.m.rounded {
 		left[e.Name] = make([][]asm.Value, blockOfRows/emit.FragmentRows)
@@ -117,11 +156,15 @@ func (c *keyRows) block(number, half asm.Value, sums []emit.Accumulators) {
 func (c *keyRows) products(rows asm.Value, first int) map[string][][]asm.Value {
 	zero, arrays := asm.Int(0), map[string][][]asm.Value{}
 	for i, d := range c.m.arrays {
-		left := c.FactorOf(c.cols[i], true, true, c.tile, zero, c.width)
+		left := func(k int) []asm.Value { return c.keys[i][k/emit.FragmentDeep] }
+		if c.keys == nil {
+			factor := c.ofKeys(i)
+			left = func(k int) []asm.Value { return c.Fragment(factor, 0, k) }
+		}
 		right := c.FactorOf(c.rows[i], false, true, rows, zero, c.width)
 		acc := c.Zeros(emit.FragmentRows, emit.FragmentRows)
 		for k := 0; k < c.width; k += emit.FragmentDeep {
-			acc.Add(c.F, [][]asm.Value{c.Fragment(left, 0, k)}, [][]asm.Value{c.Fragment(right, first, k)})
+			acc.Add(c.F, [][]asm.Value{left(k)}, [][]asm.Value{c.Fragment(right, first, k)})
 		}
 		arrays[d.Dst.Name] = acc[0]
 	}
@@ -166,7 +209,7 @@ func (c *keyRows) elementsOf(block asm.Value, first int, arrays map[string][][]a
 				for name, acc := range arrays {
 					given[name] = acc[j][2*h+side]
 				}
-				c.followOne(given, words, key, h)
+				c.followOne(given, words, key, h, first+j*emit.FragmentCols+side)
 				there := f.Do("and.pred", f.Do("setp.lt.s32", row, c.height), f.Do("setp.lt.s32", c.keyOf[h], c.size))
 				for _, name := range slices.Sorted(maps.Keys(out)) {
 					out[name][j][2*h+side] = c.Choose(there, given[name], asm.F32(0))
@@ -204,8 +247,9 @@ func (c *keyRows) enterQuery(block, row asm.Value) map[string][]asm.Value {
 	return words
 }
 
-// followOne computes the statements that follow for an element.
-func (c *keyRows) followOne(given map[string]asm.Value, words map[string][]asm.Value, key asm.Value, h int) {
+// followOne computes the statements that follow for an element: key h of a lane, and its query that is
+// so many rows behind the lane's first one.
+func (c *keyRows) followOne(given map[string]asm.Value, words map[string][]asm.Value, key asm.Value, h, behind int) {
 	odd := c.F.Do("setp.ne.s32", c.F.Do("and.b32", c.keyOf[0], asm.Int(1)), asm.Int(0))
 	for _, name := range slices.Sorted(maps.Keys(words)) {
 		given[name] = c.Choose(odd, words[name][2*h+1], words[name][2*h])
@@ -219,6 +263,8 @@ func (c *keyRows) followOne(given map[string]asm.Value, words map[string][]asm.V
 		for _, e := range expr.Elems(value) {
 			if v, ok := given[e.Name]; ok {
 				so[e] = v
+			} else if n := bandAt(c.m.bands, e, set.Axes[0].Var); n >= 0 {
+				so[e] = c.Load(c.bands[n].Further(blockOfRows-1-behind+2*h), 1)[0]
 			}
 		}
 		c.Vars[set.Axes[0].Var] = key

@@ -26,6 +26,7 @@ type attention struct {
 	values *kernel.Dot
 	out    []*kernel.Set // assignments of the last product
 	lets   []*kernel.Let
+	bands  []band
 }
 
 // Plan plans an attention for tensor cores.
@@ -94,6 +95,7 @@ func attentionOf(k *kernel.Kernel) (a *attention, why string) {
 	if why := a.checkRows(map[string]bool{a.scores.Dst.Name: true}, emit.Arrays(k)); why != "" {
 		return nil, why
 	}
+	a.bands = bandsOf(a.follow, emit.Arrays(k))
 	return a, a.checkValues(emit.Arrays(k))
 }
 

@@ -138,6 +138,7 @@ func (g *attentionGrad) ofBlock(body []kernel.Stmt, buffers map[string]bool) str
 	case g.line != nil && g.line.at != len(g.follow):
 		return "its rows go on after their sums by distance"
 	}
+	g.bands = bandsOf(g.follow, buffers)
 	known := g.names()
 	if why := g.checkRows(known, buffers); why != "" {
 		return why

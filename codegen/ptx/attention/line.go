@@ -113,11 +113,16 @@ func (g *attendGrad) addLine(block, first asm.Value) {
 		f.If(g.isPlace(place, size), func() {
 			at := g.Element(g.Slices[l.sum], place)
 			sum := f.Variable(g.Load(at, 1)[0])
-			begin := f.Do("max.s32", f.Do("sub.s32", asm.Int(0), apart), asm.Int(0))
-			end := f.Do("min.s32", f.Do("sub.s32", asm.Int(g.many), apart), asm.Int(rows))
+			// Lanes take the same row at a time: their places are then adjacent.
+			first := f.Do("sub.s32", apart, g.Lane)
+			begin := f.Do("max.s32", f.Do("sub.s32", asm.Int(1-emit.WarpThreads), first), asm.Int(0))
+			end := f.Do("min.s32", f.Do("sub.s32", asm.Int(g.many), first), asm.Int(rows))
 			g.Count(begin, end, asm.Int(1), func(r asm.Value) {
-				from := f.Do("mad.lo.s32", r, asm.Int(g.stride()+1), apart)
-				f.Into(sum, "add.rn.f32", sum, g.Load(g.Element(g.Slices[lineTile], from), 1)[0])
+				column := f.Do("add.s32", r, apart)
+				from := g.Element(g.Slices[lineTile], f.Do("mad.lo.s32", r, asm.Int(g.stride()), column))
+				x := f.Variable(asm.F32(0))
+				f.Guarded(f.Do("setp.lt.u32", column, asm.Int(g.many)), func() { f.LoadInto(from.Address, x) })
+				f.Into(sum, "add.rn.f32", sum, x)
 			})
 			f.Store(at.Address, sum)
 		})

@@ -1,0 +1,214 @@
+package attention
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/arithlang/mlc/codegen/ptx/asm"
+	"github.com/arithlang/mlc/codegen/ptx/emit"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// four returns a lane's elements of an array: row h, the four keys of group m.
+func (a *attend) four(name string, h, m int) []asm.Value {
+	x, y := a.parts[name][0][2*m], a.parts[name][0][2*m+1]
+	return []asm.Value{x[2*h], x[2*h+1], y[2*h], y[2*h+1]}
+}
+
+// fourOfAll returns four of each array.
+func (a *attend) fourOfAll(h, m int) map[string][]asm.Value {
+	all := map[string][]asm.Value{}
+	for name := range a.parts {
+		all[name] = a.four(name, h, m)
+	}
+	return all
+}
+
+// enter sets the variables to row h of a lane.
+func (a *attend) enter(h int) {
+	a.Vars[emit.RowVar] = a.inside[h]
+	for name, v := range a.known[h] {
+		a.Vars[name] = v
+	}
+}
+
+// scalars computes the values of whole rows, from a statement to the next reduction over keys.
+func (a *attend) scalars(from int) {
+	for _, s := range a.follow[from:] {
+		switch s := s.(type) {
+		case *kernel.Reduce:
+			if _, ok := a.overKeys(s); ok {
+				return
+			}
+			a.along(s)
+		case *kernel.Let:
+			for h := range laneRows {
+				a.enter(h)
+				a.known[h][s.Name] = a.Value(s.Value)
+			}
+		}
+	}
+}
+
+// overKeys reports whether a statement is a reduction over keys.
+func (a *attend) overKeys(s kernel.Stmt) (r *kernel.Reduce, ok bool) {
+	r, ok = s.(*kernel.Reduce)
+	return r, ok && !a.ofHead(r, a.buffers)
+}
+
+// along computes a reduction over the width of a head. A lane takes the columns of a row that
+// it would take as keys.
+func (a *attend) along(r *kernel.Reduce) {
+	sums, op := a.sums(r), emit.Reductions[r.Op].Op
+	for h := range laneRows {
+		a.enter(h)
+		for m := range a.width / emit.FragmentRows {
+			column := a.F.Do("add.s32", a.key, asm.Int(m*emit.FragmentRows))
+			for _, v := range a.beside(r.Value, r.Axis.Var, column, h, m) {
+				a.F.Into(sums[h][m], op, sums[h][m], v)
+			}
+		}
+	}
+	a.combine(r, sums)
+}
+
+// beside computes an expression for four adjacent columns, of group m of row h of a lane. Elements
+// are loaded together if they are in shared memory, or the values of lets show that they are adjacent
+// and aligned.
+func (a *attend) beside(value *expr.Expr, name string, first asm.Value, h, m int) []asm.Value {
+	value = a.Own(value)
+	loaded := map[*expr.Expr][]asm.Value{}
+	a.Vars[name] = first
+	for _, e := range expr.Elems(value) {
+		if at, ok := a.inShared(e, name, h, m); ok {
+			loaded[e] = a.Load(at, 4)
+		} else if emit.Aligned(expr.Subst(e, a.meanings), name, 4, a.Aligned) {
+			loaded[e] = a.Load(a.At(e, emit.Known{}), 4)
+		}
+	}
+	return a.Across(value, name, first, 4, loaded)
+}
+
+// inShared returns the place of a lane's four columns of a row that is in shared memory.
+func (a *attend) inShared(e *expr.Expr, name string, h, m int) (at emit.Address, ok bool) {
+	if a.held == nil {
+		return at, false
+	}
+	return a.held(e, name, h, m)
+}
+
+// elements computes the elementwise statements of [from, to) for four keys of each row of a lane.
+func (a *attend) elements(from, to, m int, key asm.Value) {
+	for h := range laneRows {
+		a.enter(h)
+		given := a.fourOfAll(h, m)
+		for _, s := range a.follow[from:to] {
+			switch s := s.(type) {
+			case *kernel.Random:
+				if !a.wants(s.Dst) {
+					continue
+				}
+				counter := a.F.Do("add.s32", a.Value(expr.New(expr.Div, s.Base, expr.Int(emit.PhiloxWords))), a.F.Do("shr.u32", key, asm.Int(2)))
+				words := a.WordsOf(s)(counter)
+				given[s.Dst] = words[:]
+			case *kernel.Set:
+				if a.wants(s.Dst.Name) {
+					given[s.Dst.Name] = a.each4(s.Value, s.Axes[0].Var, h, m, key, given)
+				}
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(a.parts)) {
+			for i, at := range a.four(name, h, m) {
+				if v := given[name][i]; v != at {
+					a.F.Move(at, v)
+				}
+			}
+		}
+	}
+}
+
+// each4 computes an expression for row h of a lane and its four keys of group m. Where it reads
+// memory, the last key stands in for keys that do not exist.
+func (a *attend) each4(value *expr.Expr, name string, h, m int, key asm.Value, given map[string][]asm.Value) []asm.Value {
+	value = a.Own(value)
+	last := a.F.Do("add.s32", a.size, asm.Int(-1))
+	var vs []asm.Value
+	for i := range 4 {
+		so, reads := emit.Known{}, false
+		for _, e := range expr.Elems(value) {
+			four, ok := given[e.Name]
+			switch n := bandAt(a.bands, e, name); {
+			case ok:
+				so[e] = four[i]
+			case n >= 0:
+				so[e] = a.Load(a.nearBands[n][h].Further(m*emit.FragmentRows+i), 1)[0]
+			default:
+				reads = true
+			}
+		}
+		at := a.F.Do("add.s32", key, asm.Int(i))
+		if reads {
+			at = a.F.Do("min.s32", at, last)
+		}
+		a.Vars[name] = at
+		vs = append(vs, a.Eval(value, so))
+	}
+	return vs
+}
+
+// sums returns the initial partial values of a reduction, by row of a lane and group of keys.
+func (a *attend) sums(r *kernel.Reduce) [laneRows][]asm.Value {
+	var all [laneRows][]asm.Value
+	for h := range laneRows {
+		for range fourKeys {
+			all[h] = append(all[h], a.F.Variable(asm.F32(emit.Reductions[r.Op].Start)))
+		}
+	}
+	return all
+}
+
+// partial combines four keys into the partial value of their group.
+func (a *attend) partial(r *kernel.Reduce, sums [laneRows][]asm.Value, m int, key asm.Value) {
+	f, op := a.F, emit.Reductions[r.Op]
+	for h := range laneRows {
+		a.enter(h)
+		for i, v := range a.each4(r.Value, r.Axis.Var, h, m, key, a.fourOfAll(h, m)) {
+			there := f.Do("setp.lt.s32", f.Do("add.s32", key, asm.Int(i)), a.size)
+			f.Into(sums[h][m], op.Op, sums[h][m], a.Choose(there, v, asm.F32(op.Start)))
+		}
+	}
+}
+
+// swap exchanges the halves of the partial values after the last group, if the keys at once
+// use only the first half.
+func (a *attend) swap(sums [laneRows][]asm.Value) {
+	n := a.many / emit.FragmentRows
+	if a.to < n {
+		return
+	}
+	for _, part := range sums {
+		for m := range fourKeys - n {
+			first := a.F.Copy(part[m])
+			a.F.Move(part[m], part[m+n])
+			a.F.Move(part[m+n], first)
+		}
+	}
+}
+
+// combine combines the 32 partial values of a row as kernel.Reduce says. Partial values of a
+// lane are four apart.
+func (a *attend) combine(r *kernel.Reduce, sums [laneRows][]asm.Value) {
+	f, op := a.F, emit.Reductions[r.Op].Op
+	for h, part := range sums {
+		for n := fourKeys / 2; n > 0; n /= 2 {
+			for m := range n {
+				f.Into(part[m], op, part[m], part[m+n])
+			}
+		}
+		for d := 2; d > 0; d /= 2 {
+			f.Into(part[0], op, part[0], f.Shuffle("bfly", part[0], d))
+		}
+		a.known[h][r.Name] = f.Do("add.rn.f32", part[0], asm.F32(0))
+	}
+}
