@@ -406,6 +406,7 @@ func TestAttentionGrad(t *testing.T) {
 		{"grad_of_24", 24, grading, "", "", "the width of a head is no multiple of 16 up to 128"},
 		{"grad_of_kept", 16, grading, "set    ds[r, e] = p[r, e] * (ds", "reduce most = max(ds[r, e])\n      set    ds[r, e] = most * weight[r, e] * (ds", "it reads other elements of weight"},
 		{"grad_of_other_sums", 16, grading, "dot    dv_[a1, a2]", "dot    dv_[T - count + a1, a2]", "it adds to sums of other keys"},
+		{"grad_of_other_keys", 16, moving.Replace(grading), "(b * T + lo) * 32", "b * T * 32", "blocks of queries have different keys"},
 		{"grad_of_fewer", 16, grading, "min(T - first, 32)", "min(T - first, 16)", "a block has up to 16 queries, not 32"},
 		{"grad_of_one", 16, grading, "set    dk_[a1, e] = 0.0", "set    dk_[a1, e] = 1.0", "it begins with more than sums of 0"},
 	} {

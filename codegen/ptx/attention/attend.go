@@ -49,7 +49,8 @@ type attend struct {
 	meanings     map[string]*expr.Expr          // values of lets
 	buffers      map[string]bool                // of the kernel
 	bandRows     int                            // of bands
-	nearBands    [][laneRows]emit.Address       // of a lane's first key and its rows, by band
+	nearBands    []emit.Address                 // places of a lane's first key and last row
+	moves        bool                           // rows begin with different keys
 	held         func(e *expr.Expr, name string, h, m int) (at emit.Address, ok bool)
 }
 
@@ -173,8 +174,9 @@ func (a *attend) cell() {
 // MostRows returns the most rows of a cell.
 func (a *attention) MostRows() int { return a.scores.MostRows }
 
-// copy begins to copy rows of a head, from first on, to rows from top on. Rows from left on are 0.
-// With fours, rows are permuted within 16: row 4 n + 2 j + i goes to row 8 j + 2 n + i.
+// copy begins to copy rows of a head, from first on, to rows from top on. Rows from left on are 0, and
+// so are rows before row 0. With fours, rows are permuted within 16: row 4 n + 2 j + i goes to row
+// 8 j + 2 n + i.
 func (a *attend) copy(to emit.Swizzled, top asm.Value, from flat.Operand, rows int, first, left asm.Value, fours bool) {
 	f, units := a.F, a.width/emit.UnitWide
 	together := a.Group.Threads / units // rows
@@ -190,7 +192,11 @@ func (a *attend) copy(to emit.Swizzled, top asm.Value, from flat.Operand, rows i
 			}
 			here = f.Do("or.b32", f.Do("or.b32", f.Do("and.b32", place, asm.Int(^14)), bits(3, 1, 1)), bits(1, 3, 2))
 		}
-		size := a.Choose(f.Do("setp.lt.s32", here, left), asm.Int(emit.UnitBytes), asm.Int(0))
+		there := f.Do("setp.lt.s32", here, left)
+		if a.moves {
+			there = f.Do("and.pred", there, f.Do("setp.le.s32", asm.Int(0), f.Do("add.s32", first, here)))
+		}
+		size := a.Choose(there, asm.Int(emit.UnitBytes), asm.Int(0))
 		source := a.Operand(from, f.Do("add.s32", first, here), near)
 		taken := asm.Bool(true)
 		if n := min(together, rows-slot*together) * units; n < a.Group.Threads {
@@ -330,7 +336,7 @@ func (a *attend) bring(first, left asm.Value, values bool) {
 		behind()
 		wait = 1
 	}
-	a.copyBands(a.height, first, left)
+	a.copyBands(a.height, first, first, left)
 	f.WaitCopies(wait)
 	f.Barrier()
 	a.multiply(first)
@@ -346,7 +352,11 @@ func (a *attend) groups(first asm.Value, do func(m int, key asm.Value)) {
 	f := a.F
 	for m := a.from; m < a.to; m++ {
 		from := f.Do("add.s32", first, asm.Int(m*emit.FragmentRows))
-		f.If(f.Do("setp.lt.s32", from, a.open), func() { do(m, f.Do("add.s32", from, a.key)) })
+		sees := f.Do("setp.lt.s32", from, a.open)
+		if a.moves {
+			sees = f.Do("and.pred", sees, f.Do("setp.le.s32", asm.Int(0), from))
+		}
+		f.If(sees, func() { do(m, f.Do("add.s32", from, a.key)) })
 	}
 }
 

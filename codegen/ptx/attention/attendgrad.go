@@ -43,6 +43,7 @@ type attendGrad struct {
 	together     int             // blocks together in shared memory
 	most         asm.Value       // keys of a cell
 	half, within asm.Value       // the block, of two, of the warp's queries, and their place in it
+	window                       // of the warp's block
 	all          asm.Value       // whether all queries and keys are in shared memory for the gradients by key
 	needed       map[string]bool // values of a row that elements need
 	stats        []string        // needed values that are reduced or read from memory, kept by query
@@ -59,6 +60,9 @@ func gradCells(p *emit.Builder, k *kernel.Kernel, m *attentionGrad) emit.Cells {
 	blocks, keys := m.room()
 	g.together = blocks
 	g.has(keys)
+	if g.moves = m.low != nil; g.moves {
+		g.to-- // groups of 16 keys begin anywhere
+	}
 	for _, s := range m.follow {
 		if name := kernel.Bound(s); g.needed[name] && !plainLet(s) {
 			g.stats = append(g.stats, name)
@@ -136,13 +140,13 @@ func (g *attendGrad) cell() {
 	g.blocks = g.Value(g.m.block.Hi)
 	f.If(f.Do("setp.lt.s32", asm.Int(0), g.blocks), func() {
 		g.enterBlock(asm.Int(0))
-		first := g.size
+		first := g.end()
 		g.enterBlock(f.Do("add.s32", g.blocks, asm.Int(-1)))
-		g.most = f.Do("max.s32", first, g.size) // the end of a window moves one way
+		g.most = f.Do("max.s32", first, g.end()) // the end of a window moves one way
 		if all := g.m.byKey[0].out[0].Axes[0].Size; !expr.Equal(all, g.m.meaning(g.scores.Axes[1].Size)) {
 			g.most = f.Do("max.s32", g.most, g.Value(all)) // no query sees the last keys
 		}
-		few := f.Do("setp.le.s32", g.most, asm.Int(g.many))
+		few := f.Do("setp.le.s32", g.most, asm.Int(g.step()))
 		g.all = asm.Bool(false)
 		if g.keeps() {
 			g.all = f.Do("and.pred", few, f.Do("setp.le.s32", g.blocks, asm.Int(2*g.together)))
@@ -199,7 +203,8 @@ func (g *attendGrad) keeps() bool { return g.many == 2*gradRows && g.together*bl
 // memory: the first one if all queries will be.
 func (g *attendGrad) origin(block asm.Value) asm.Value { return g.Choose(g.all, asm.Int(0), block) }
 
-// copyBandsOf copies the bands for the blocks from the origin of a block on, and keys from first on.
+// copyBandsOf copies the bands for the blocks from the origin of a block on, and the keys in shared
+// memory, from first on.
 func (g *attendGrad) copyBandsOf(block, first asm.Value) {
 	if len(g.bands) == 0 {
 		return
@@ -208,7 +213,9 @@ func (g *attendGrad) copyBandsOf(block, first asm.Value) {
 	g.inBlock(f.Do("add.s32", g.blocks, asm.Int(-1)), func() {
 		before := f.Do("mul.lo.s32", f.Do("sub.s32", g.Vars[g.m.block.Var], origin), asm.Int(blockOfRows))
 		height := f.Do("min.s32", f.Do("add.s32", before, g.height), asm.Int(g.bandRows))
-		g.inBlock(origin, func() { g.copyBands(height, first, f.Do("min.s32", f.Do("sub.s32", g.most, first), asm.Int(g.many))) })
+		g.inBlock(origin, func() {
+			g.copyBands(height, g.ofBlock(first), first, f.Do("min.s32", f.Do("sub.s32", g.most, first), asm.Int(g.many)))
+		})
 	})
 }
 
@@ -245,6 +252,9 @@ func (g *attendGrad) copyKeys(first asm.Value) {
 		left := g.F.Do("sub.s32", g.most, first)
 		for i, o := range keys {
 			if g.wants(g.m.arrays[i].Dst.Name) {
+				if g.moves {
+					o.Off, _ = g.m.fromKey0(o.Off, o.RS)
+				}
 				g.copy(g.cols[i], asm.Int(0), o, g.many, first, left, true)
 			}
 		}
@@ -301,7 +311,9 @@ func (g *attendGrad) byRows(once bool) {
 		if len(g.m.sides) == 0 { // sides have elements of closed keys
 			g.open = g.openOf(g.within)
 		}
-		g.enterBands(f.Do("mul.lo.s32", f.Do("sub.s32", mine, g.origin(block)), asm.Int(blockOfRows)))
+		g.enterWindow(block, once)
+		before := f.Do("mul.lo.s32", f.Do("sub.s32", mine, g.origin(block)), asm.Int(blockOfRows))
+		g.enterBands(f.Do("sub.s32", before, g.shift))
 		last := f.Do("max.s32", f.Do("add.s32", g.height, asm.Int(-1)), asm.Int(0))
 		for h := range laneRows {
 			g.inside[h] = f.Do("min.s32", g.row[h], last)
@@ -309,7 +321,7 @@ func (g *attendGrad) byRows(once bool) {
 		}
 		if once {
 			f.If(active, func() { g.rowsOnce(mine) })
-			g.addLine(block, asm.Int(0))
+			g.addLine(block, g.base)
 			return
 		}
 		g.rowsOften(block, mine, active)
@@ -327,7 +339,7 @@ func (g *attendGrad) multiplyRows(first asm.Value) {
 			continue
 		}
 		left := g.FactorOf(g.rows[i], true, true, from, zero, g.width)
-		g.product(d.Dst.Name, left, g.FactorOf(g.cols[i], false, true, zero, zero, g.width), first)
+		g.product(d.Dst.Name, left, g.keysOf(g.cols[i], true), first)
 	}
 }
 
@@ -339,7 +351,7 @@ func (g *attendGrad) rowsOnce(block asm.Value) {
 	sums := g.zeroSums()
 	g.groups(zero, func(m int, key asm.Value) {
 		g.follows(from, len(g.follow), m, key)
-		g.keepLine(zero, m, key)
+		g.keepLine(m, key)
 		g.addRows(sums, m, key)
 	})
 	g.addClosed(sums...)
@@ -353,7 +365,7 @@ func (g *attendGrad) rowsOften(turn, block, active asm.Value) {
 	g.parted(turn, active, g.beginLine, func(first asm.Value) {
 		g.groups(first, func(m int, key asm.Value) {
 			g.follows(0, len(g.follow), m, key)
-			g.keepLine(first, m, key)
+			g.keepLine(m, key)
 			g.addRows(sums, m, key)
 		})
 	}, func(first asm.Value) { g.addLine(turn, first) })
@@ -363,19 +375,23 @@ func (g *attendGrad) rowsOften(turn, block, active asm.Value) {
 	})
 }
 
-// parted computes the arrays of the blocks from turn on, part by part of the keys. For each part, all
-// warps begin, the active ones do, and all end.
+// parted computes the arrays of the blocks from turn on, part by part of their keys. For each part, all
+// warps begin, the active ones do with the first key of the warp's block, and all end with the first key
+// in shared memory.
 func (g *attendGrad) parted(turn, active asm.Value, begin func(), do, end func(first asm.Value)) {
-	g.Count(asm.Int(0), g.most, asm.Int(g.many), func(first asm.Value) {
+	from, to := g.reach(turn)
+	g.Count(from, to, asm.Int(g.step()), func(first asm.Value) {
 		g.F.Barrier()
 		begin()
 		g.copyKeys(first)
 		g.copyBandsOf(turn, first)
 		g.arrive()
+		g.base = first
 		g.F.If(active, func() {
 			g.inHalves(func() {
-				g.multiplyRows(first)
-				do(first)
+				mine := g.firstKey()
+				g.multiplyRows(mine)
+				do(mine)
 			})
 		})
 		end(first)
@@ -393,10 +409,9 @@ func (g *attendGrad) zeroSums() (all []emit.Accumulators) {
 // addRows adds the products of 16 keys to the gradients by query.
 func (g *attendGrad) addRows(sums []emit.Accumulators, m int, key asm.Value) {
 	_, keys := g.m.factors()
-	zero := asm.Int(0)
 	for i, d := range g.m.byQuery {
 		tile := g.cols[factorAt(keys, flat.ProductOf(d.Dot).B)]
-		g.rounded16(sums[i], g.m.rounded[d.A.Name].Name, g.FactorOf(tile, false, false, zero, zero, g.width), m, key)
+		g.rounded16(sums[i], g.m.rounded[d.A.Name].Name, g.keysOf(tile, false), m, key)
 	}
 }
 

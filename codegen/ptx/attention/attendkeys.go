@@ -39,7 +39,7 @@ func (g *attendGrad) byColumns(once bool) {
 				sums = append(sums, g.Zeros(emit.FragmentRows, g.width))
 			}
 			c := g.keyRowsOf(first, tile)
-			g.turns(func(block asm.Value) {
+			g.seen(f.Do("mad.lo.s32", turn, asm.Int(gradRows), first), func(block asm.Value) {
 				copied, top := several, asm.Int(0)
 				if once && g.keeps() { // the last rows are there, and the first ones take the place of the first turn's keys
 					begins := f.Do("setp.eq.s32", block, asm.Int(0))
@@ -58,6 +58,7 @@ func (g *attendGrad) byColumns(once bool) {
 					mine := f.Do("add.s32", block, half)
 					f.If(f.Do("setp.lt.s32", mine, g.blocks), func() {
 						g.enterBlock(mine)
+						c.enterKeys()
 						c.enterBlockBands(f.Do("sub.s32", mine, g.origin(block)))
 						c.block(mine, f.Do("mad.lo.s32", half, asm.Int(blockOfRows), top), sums)
 					})
@@ -68,12 +69,27 @@ func (g *attendGrad) byColumns(once bool) {
 	})
 }
 
+// seen goes through the blocks of queries, as turns. It leaves out those that do not see the keys that
+// warps have, from first on, if blocks begin with different keys.
+func (g *attendGrad) seen(first asm.Value, do func(block asm.Value)) {
+	g.turns(func(block asm.Value) {
+		if !g.moves {
+			do(block)
+			return
+		}
+		f := g.F
+		begins := f.Do("setp.lt.s32", g.overTurn(block, "min.s32", g.lowOf), f.Do("add.s32", first, asm.Int(gradRows)))
+		f.If(f.Do("and.pred", begins, f.Do("setp.lt.s32", first, g.overTurn(block, "max.s32", g.end))), func() { do(block) })
+	})
+}
+
 // A keyRows is 16 keys that a warp has for rows.
 type keyRows struct {
 	*attendGrad
 	from  asm.Value           // the first one
 	tile  asm.Value           // its row in shared memory
 	keyOf [laneRows]asm.Value // of a lane
+	at    [laneRows]asm.Value // their places in the block
 	keys  [][][]asm.Value     // fragments of the keys by array and 16 columns; nil: they stay in shared memory
 	bands []emit.Address      // of the block's last query and a lane's first key
 }
@@ -132,7 +148,7 @@ func (c *keyRows) block(number, rows asm.Value, sums []emit.Accumulators) {
 				left[name][n] = append(left[name][n], f.Variable(asm.Int(0)))
 			}
 		}
-		open = append(open, f.Do("setp.lt.s32", c.from, c.openOf(asm.Int(n*emit.FragmentRows))))
+		open = append(open, c.sees(c.openOf(asm.Int(n*emit.FragmentRows))))
 		f.If(open[n], func() {
 			rounded := c.elementsOf(number, n*emit.FragmentRows, c.products(rows, n*emit.FragmentRows))
 			for _, name := range slices.Sorted(maps.Keys(left)) {
@@ -150,6 +166,23 @@ func (c *keyRows) block(number, rows asm.Value, sums []emit.Accumulators) {
 			sum.AddAll(f, asm.F32(0)) // as the block would
 		}
 	})
+}
+
+// enterKeys sets the places of the keys to those in the block that the variables are of.
+func (c *keyRows) enterKeys() {
+	for h := range laneRows {
+		c.at[h] = c.ofBlock(c.keyOf[h])
+	}
+}
+
+// sees reports whether queries that see so many of the block's keys see one of the warp's.
+func (c *keyRows) sees(open asm.Value) asm.Value {
+	f, first := c.F, c.ofBlock(c.from)
+	sees := f.Do("setp.lt.s32", first, open)
+	if c.moves {
+		sees = f.Do("and.pred", sees, f.Do("setp.lt.s32", asm.Int(-emit.FragmentRows), first))
+	}
+	return sees
 }
 
 // products computes the arrays for 16 queries of the block, from first on.
@@ -204,13 +237,19 @@ func (c *keyRows) elementsOf(block asm.Value, first int, arrays map[string][][]a
 			c.Vars[emit.RowVar] = inside
 			words := c.enterQuery(block, inside)
 			for h := range laneRows {
-				key := f.Do("min.s32", c.keyOf[h], lastKey)
+				key := f.Do("min.s32", c.at[h], lastKey)
+				if c.moves {
+					key = f.Do("max.s32", key, asm.Int(0))
+				}
 				given := map[string]asm.Value{}
 				for name, acc := range arrays {
 					given[name] = acc[j][2*h+side]
 				}
 				c.followOne(given, words, key, h, first+j*emit.FragmentCols+side)
-				there := f.Do("and.pred", f.Do("setp.lt.s32", row, c.height), f.Do("setp.lt.s32", c.keyOf[h], c.size))
+				there := f.Do("and.pred", f.Do("setp.lt.s32", row, c.height), f.Do("setp.lt.s32", c.at[h], c.size))
+				if c.moves {
+					there = f.Do("and.pred", there, f.Do("setp.le.s32", asm.Int(0), c.at[h]))
+				}
 				for _, name := range slices.Sorted(maps.Keys(out)) {
 					out[name][j][2*h+side] = c.Choose(there, given[name], asm.F32(0))
 				}
@@ -239,7 +278,7 @@ func (c *keyRows) enterQuery(block, row asm.Value) map[string][]asm.Value {
 				c.Vars[s.Name] = c.Value(s.Value)
 			}
 		case *kernel.Random:
-			counter := f.Do("add.s32", c.Value(expr.New(expr.Div, s.Base, expr.Int(emit.PhiloxWords))), f.Do("shr.u32", c.keyOf[0], asm.Int(2)))
+			counter := f.Do("add.s32", c.Value(expr.New(expr.Div, s.Base, expr.Int(emit.PhiloxWords))), f.Do("shr.u32", c.at[0], asm.Int(2)))
 			four := c.WordsOf(s)(counter)
 			words[s.Dst] = four[:]
 		}

@@ -142,7 +142,7 @@ func (a *attend) each4(value *expr.Expr, name string, h, m int, key asm.Value, g
 			case ok:
 				so[e] = four[i]
 			case n >= 0:
-				so[e] = a.Load(a.nearBands[n][h].Further(m*emit.FragmentRows+i), 1)[0]
+				so[e] = a.nearBand(n, h, m*emit.FragmentRows+i)
 			default:
 				reads = true
 			}

@@ -92,7 +92,7 @@ func attentionOf(k *kernel.Kernel) (a *attention, why string) {
 	if buffers := emit.Arrays(k); buffers[a.scores.Dst.Name] || !a.values.Zero {
 		return nil, "its scores lie in a buffer"
 	}
-	if why := a.checkRows(map[string]bool{a.scores.Dst.Name: true}, emit.Arrays(k)); why != "" {
+	if why := a.checkRows(map[string]bool{a.scores.Dst.Name: true}, emit.Arrays(k), meanings(a.lets)); why != "" {
 		return nil, why
 	}
 	a.bands = bandsOf(a.follow, emit.Arrays(k))
@@ -120,8 +120,9 @@ func (a *attention) place() *expr.Expr {
 }
 
 // checkRows says why rows cannot stay in registers. Each statement has to set elements of
-// arrays by query and key, or random words, and to read only elements at its own place.
-func (a *attention) checkRows(inRegisters map[string]bool, buffers map[string]bool) string {
+// arrays by query and key, or random words, and to read only elements at its own place. Lets has the
+// values of lets.
+func (a *attention) checkRows(inRegisters map[string]bool, buffers map[string]bool, lets map[string]*expr.Expr) string {
 	axes := a.scores.Axes
 	if !a.scores.Zero || a.scores.MostRows == 0 || a.scores.MostRows%emit.FragmentRows != 0 {
 		return "the number of its rows is unknown"
@@ -143,7 +144,7 @@ func (a *attention) checkRows(inRegisters map[string]bool, buffers map[string]bo
 		switch s := s.(type) {
 		case *kernel.Let:
 		case *kernel.Random:
-			if !expr.Equal(s.Size, axes[1].Size) || !expr.IsMultiple(s.Base, expr.Int(emit.PhiloxWords)) {
+			if !expr.Equal(s.Size, axes[1].Size) || !expr.IsMultiple(expr.Subst(s.Base, lets), expr.Int(emit.PhiloxWords)) {
 				return "a row's random words do not begin with a counter"
 			}
 			words[s.Dst] = true

@@ -78,12 +78,16 @@ func (a *attend) bandTiles(rows int) (tiles []kernel.Stmt) {
 	return tiles
 }
 
-// copyBands copies the bands for rows below height, and left keys from first on. Other places are 0.
-func (a *attend) copyBands(height, first, left asm.Value) {
+// copyBands copies the bands for rows below height, and left keys from first on, which is so many keys
+// before key 0 if number is negative. Other places are 0.
+func (a *attend) copyBands(height, first, number, left asm.Value) {
 	f := a.F
 	for i, b := range a.bands {
 		origin := f.Do("add.s32", a.Value(b.first), first)
 		begin := f.Do("sub.s32", asm.Int(a.bandRows), height)
+		if a.moves {
+			begin = f.Do("sub.s32", begin, f.Do("min.s32", number, asm.Int(0)))
+		}
 		end := f.Do("add.s32", left, asm.Int(a.bandRows-1))
 		n := a.bandRows + a.many
 		for from := 0; from < n; from += a.Group.Threads {
@@ -103,18 +107,19 @@ func (a *attend) copyBands(height, first, left asm.Value) {
 	}
 }
 
-// enterBands finds the places of a lane's rows and first key in the bands. The cell's first row is row
+// enterBands finds the place of a lane's first key and last row in each band. The cell's first row is row
 // before of the bands.
 func (a *attend) enterBands(before asm.Value) {
 	a.nearBands = nil
 	for i := range a.bands {
-		var lanes [laneRows]emit.Address
-		for h := range laneRows {
-			row := a.F.Do("add.s32", before, a.row[h])
-			lanes[h] = a.ofBand(i, a.F.Do("sub.s32", a.key, row))
-		}
-		a.nearBands = append(a.nearBands, lanes)
+		row := a.F.Do("add.s32", before, a.row[laneRows-1])
+		a.nearBands = append(a.nearBands, a.ofBand(i, a.F.Do("sub.s32", a.key, row)))
 	}
+}
+
+// nearBand returns an element of a band: row h of a lane, and so many keys after its first one.
+func (a *attend) nearBand(i, h, further int) asm.Value {
+	return a.Load(a.nearBands[i].Further((laneRows-1-h)*emit.FragmentCols+further), 1)[0]
 }
 
 // ofBand returns the place of a distance in a band.

@@ -27,6 +27,7 @@ type attentionGrad struct {
 	rounded   map[string]*expr.Expr // the element that each tile rounds
 	byQuery   []gradient
 	byKey     []gradient
+	low       *expr.Expr // the first key of a block; nil: it is key 0 for all blocks
 }
 
 // A gradient is a product with a rounded array, and the assignments that write it. A gradient
@@ -137,10 +138,12 @@ func (g *attentionGrad) ofBlock(body []kernel.Stmt, buffers map[string]bool) str
 		return "it has no scores"
 	case g.line != nil && g.line.at != len(g.follow):
 		return "its rows go on after their sums by distance"
+	case g.low != nil && slices.ContainsFunc(g.follow, func(s kernel.Stmt) bool { r, ok := s.(*kernel.Reduce); return ok && !g.ofHead(r, buffers) }):
+		return "it reduces rows over the keys of a window"
 	}
-	g.bands = bandsOf(g.follow, buffers)
+	g.bands = slices.DeleteFunc(bandsOf(g.follow, buffers), func(b band) bool { return !g.alongDistance(b.first) })
 	known := g.names()
-	if why := g.checkRows(known, buffers); why != "" {
+	if why := g.checkRows(known, buffers, meanings(slices.Concat(g.lets, g.inner))); why != "" {
 		return why
 	}
 	return g.checkSides(known, buffers)
@@ -221,7 +224,7 @@ func (g *attentionGrad) product(d *kernel.Dot) string {
 	case source != nil && size(0, 0) && size(2, 1) && size(1, 2) && g.own(d.A, d.Axes[0].Var, d.Axes[2].Var, source):
 		g.byQuery = append(g.byQuery, gradient{Dot: d})
 	case source != nil && size(0, 1) && size(2, 0) && size(1, 2) && g.own(d.A, d.Axes[2].Var, d.Axes[0].Var, source):
-		if !g.fromFirst(d) {
+		if !g.fromLow(d) {
 			return "it adds to sums of other keys"
 		}
 		g.byKey = append(g.byKey, gradient{Dot: d})
@@ -231,10 +234,61 @@ func (g *attentionGrad) product(d *kernel.Dot) string {
 	return ""
 }
 
-// fromFirst reports whether a product adds to rows of its sum from the first one on.
-func (g *attentionGrad) fromFirst(d *kernel.Dot) bool {
-	place := expr.New(expr.Add, expr.New(expr.Mul, expr.NewVar(d.Axes[0].Var, expr.I32), d.Axes[1].Size), expr.NewVar(d.Axes[1].Var, expr.I32))
-	return !d.Zero && expr.Equal(expr.Simplify(d.Dst.Args[0]), expr.Simplify(place))
+// fromLow reports whether a product adds to rows of its sum from the block's first key on, which is the
+// same for all products by key.
+func (g *attentionGrad) fromLow(d *kernel.Dot) bool {
+	width, rest, ok := expr.Affine(d.Dst.Args[0], d.Axes[0].Var)
+	one, rest, ok2 := expr.Affine(rest, d.Axes[1].Var)
+	if d.Zero || !ok || !ok2 || !expr.Equal(width, d.Axes[1].Size) || !expr.IsInt(one, 1) {
+		return false
+	}
+	var low *expr.Expr
+	switch rest = expr.Simplify(rest); {
+	case rest.IsConst() && rest.I > 0 && rest.I%width.I == 0:
+		low = expr.Int(rest.I / width.I)
+	case rest.Op == expr.Mul && expr.Equal(rest.Args[1], width):
+		low = rest.Args[0]
+	case !expr.IsInt(rest, 0):
+		return false
+	}
+	if len(g.byKey) > 0 && (low == nil) != (g.low == nil) || low != nil && g.low != nil && !expr.Equal(low, g.low) {
+		return false
+	}
+	g.low = low
+	return true
+}
+
+// fromRow0 returns a product that adds to rows of its sum from the first one on.
+func fromRow0(d *kernel.Dot) *kernel.Dot {
+	all, row, col := *d, expr.NewVar(d.Axes[0].Var, expr.I32), expr.NewVar(d.Axes[1].Var, expr.I32)
+	all.Dst = expr.NewElem(d.Dst.Name, d.Dst.Type, expr.New(expr.Add, expr.New(expr.Mul, row, d.Axes[1].Size), col))
+	return &all
+}
+
+// fromKey0 returns an index that depends on the block's first key as if that were key 0, with the
+// values of lets. It says whether the index is linear in the first key, with factor by.
+func (g *attentionGrad) fromKey0(index, by *expr.Expr) (at *expr.Expr, ok bool) {
+	lets := slices.Concat(g.lets, g.inner)
+	if g.low != nil && g.low.Op == expr.Var {
+		lets = slices.DeleteFunc(lets, func(l *kernel.Let) bool { return l.Name == g.low.Name })
+	}
+	at = expr.Simplify(expr.Subst(index, meanings(lets)))
+	switch {
+	case g.low == nil:
+		return at, true
+	case g.low.Op != expr.Var:
+		return expr.Simplify(expr.New(expr.Sub, at, expr.New(expr.Mul, g.low, by))), true
+	}
+	factor, at, ok := expr.Affine(at, g.low.Name)
+	return at, ok && expr.Equal(factor, expr.Simplify(by))
+}
+
+// alongDistance reports whether an index by distance is of the distance of query and key, in all
+// blocks.
+func (g *attentionGrad) alongDistance(first *expr.Expr) bool {
+	first, ok := g.fromKey0(first, expr.Int(1))
+	rows, _, affine := expr.Affine(first, g.block.Var)
+	return ok && affine && expr.IsInt(rows, -blockOfRows)
 }
 
 // goOn adds a statement that follows. An element of a buffer that is the same for a whole row
@@ -325,7 +379,7 @@ func (g *attentionGrad) written(s *kernel.Set, buffers map[string]bool) string {
 		if !slices.ContainsFunc(expr.Elems(s.Value), func(e *expr.Expr) bool { return e.Name == d.Dst.Name }) {
 			continue
 		}
-		if len(s.Axes) != 2 || !buffers[s.Dst.Name] || !expr.Equal(s.Axes[1].Size, d.Axes[1].Size) || !onlyOwn(s, d.Dot, buffers) {
+		if len(s.Axes) != 2 || !buffers[s.Dst.Name] || !expr.Equal(s.Axes[1].Size, d.Axes[1].Size) || !onlyOwn(s, fromRow0(d.Dot), buffers) {
 			return "it goes on with its sums"
 		}
 		d.out = append(d.out, s)
@@ -384,8 +438,13 @@ func (g *attentionGrad) unfit(aligned map[string]bool) string {
 	if _, ok := g.mostBlocks(); !ok {
 		return "the number of its queries has no bound over the launch's scalars"
 	}
-	if open := expr.Subst(ks[0].Off, lets); expr.Depends(open, g.block.Var) {
-		return "blocks of queries have different first keys"
+	for _, o := range ks {
+		if at, ok := g.fromKey0(o.Off, o.RS); !ok || expr.Depends(at, g.block.Var) {
+			return "blocks of queries have different keys"
+		}
+	}
+	if g.line != nil && !g.alongDistance(g.line.first) {
+		return "its sums are not by distance"
 	}
 	return ""
 }

@@ -77,15 +77,16 @@ func (g *attendGrad) beginLine() {
 	})
 }
 
-// keepLine stores four keys of each row of a lane. First is the first key in shared memory.
-func (g *attendGrad) keepLine(first asm.Value, m int, key asm.Value) {
+// keepLine stores four keys, of group m, of each row of a lane.
+func (g *attendGrad) keepLine(m int, key asm.Value) {
 	if g.m.line == nil {
 		return
 	}
 	f := g.F
 	for h := range laneRows {
 		row := f.Do("mad.lo.s32", g.half, asm.Int(blockOfRows), g.row[h])
-		place := f.Do("mad.lo.s32", row, asm.Int(g.stride()), f.Do("sub.s32", key, first))
+		column := f.Do("add.s32", f.Do("add.s32", g.key, asm.Int(m*emit.FragmentRows)), g.shift)
+		place := f.Do("mad.lo.s32", row, asm.Int(g.stride()), column)
 		four := g.four(g.m.line.array, h, m)
 		for i, x := range four {
 			four[i] = g.Choose(f.Do("setp.lt.s32", f.Do("add.s32", key, asm.Int(i)), g.size), x, asm.F32(0))
@@ -95,7 +96,7 @@ func (g *attendGrad) keepLine(first asm.Value, m int, key asm.Value) {
 	}
 }
 
-// addLine adds the rows of a block, or of two, for the keys from first on. A thread adds up the rows
+// addLine adds the rows of a block, or of two, for the keys in shared memory, from first on. A thread adds up the rows
 // of a distance, in order.
 func (g *attendGrad) addLine(block, first asm.Value) {
 	l := g.m.line
@@ -105,7 +106,7 @@ func (g *attendGrad) addLine(block, first asm.Value) {
 	f, rows := g.F, g.together*blockOfRows
 	f.Barrier()
 	var origin asm.Value
-	g.inBlock(block, func() { origin = f.Do("add.s32", g.Value(l.first), first) })
+	g.inBlock(block, func() { origin = f.Do("add.s32", g.Value(l.first), g.ofBlock(first)) })
 	size := g.Value(l.size)
 	g.Count(g.Group.ID, asm.Int(rows+g.many-1), asm.Int(g.Group.Threads), func(i asm.Value) {
 		apart := f.Do("add.s32", i, asm.Int(1-rows)) // from a row to its column
