@@ -16,8 +16,9 @@ import (
 
 // A Shape is the size of a launch.
 type Shape struct {
-	Batch  int // examples
-	Length int // target rows; the source has one token more, and the optimizer's ranges 64 × Length + 37 elements
+	Batch  int  // examples
+	Length int  // target rows; the source has one token more, and the optimizer's ranges 64 × Length + 37 elements
+	Dense  bool // a caller's tensors are contiguous, rows before heads; else other elements lie between
 }
 
 // scalars returns the scalars of a launch, with at most as many rows as the kernel's bias
@@ -28,6 +29,12 @@ func (c *Case) scalars(s Shape) kernel.Scalars {
 	maps.Copy(all, kernel.Scalars{"B": b, "T": l, "S": l + 1, "C": l, "N": 64*l + 37})
 	if c.Program == "decode" {
 		all["T"], all["P"] = 1, l-1
+	}
+	for _, b := range c.buffers {
+		if s.Dense && b.in != nil && b.in.Heads > 0 {
+			d, row := abi.Distances(b.in.Name), float64(b.in.Type.Shape[2].N/b.in.Unit())
+			all[d[0]], all[d[1]], all[d[2]] = all[b.in.Type.Shape[1].Sym]*row, row, row/float64(b.in.Heads)
+		}
 	}
 	return c.Kernel.Suited(all)
 }

@@ -37,7 +37,7 @@ const aloneQueries = 127
 // trafficShape is the shape of the launches: two of the longest training examples.
 func trafficShape(p *compiler.Program) diff.Shape {
 	if p.Spec == nil {
-		return diff.Shape{Batch: trafficBatch, Length: aloneQueries}
+		return diff.Shape{Batch: trafficBatch, Length: aloneQueries, Dense: true}
 	}
 	_, target := p.Spec.TrainedShape()
 	return diff.Shape{Batch: trafficBatch, Length: target}

@@ -48,15 +48,18 @@ func TestAttentionAlone(t *testing.T) {
 
 // launchesAlone are a launch of F32 with several blocks, one of few rows, and one of BF16 with more
 // than 128 keys. Packed, the second example of the few rows has one query and six keys.
-var launchesAlone = func() (all []kernel.Scalars) {
-	for _, s := range []kernel.Scalars{
-		{"B": 1, "T": 38, "S": 50, "C": 38, "P": 0},
-		{"B": 2, "T": 6, "S": 9, "C": 6, "P": 0},
-		{"B": 1, "T": 70, "S": 133, "C": 70, "P": 0},
-	} {
+var launchesAlone = sampled([]kernel.Scalars{
+	{"B": 1, "T": 38, "S": 50, "C": 38, "P": 0},
+	{"B": 2, "T": 6, "S": 9, "C": 6, "P": 0},
+	{"B": 1, "T": 70, "S": 133, "C": 70, "P": 0},
+})
+
+// sampled adds samples of the other scalars to launches of attention alone.
+func sampled(launches []kernel.Scalars) (all []kernel.Scalars) {
+	for _, s := range launches {
 		full := kernel.Samples()
 		maps.Copy(full, s)
 		all = append(all, full)
 	}
 	return all
-}()
+}
