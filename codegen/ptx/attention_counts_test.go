@@ -144,11 +144,19 @@ func untabled(text string) string {
 	return strings.NewReplacer(", _, table", "", " + biases[a1, e]", "").Replace(text)
 }
 
-// TestAttentionAloneTraffic counts what moves for 128 queries and keys whose bias is a line, next to
-// the buffers. Blocks of 64 queries read the keys that they see, and a statistic of a head lies in
-// a sector with those of other heads. A gradient reads half of the queries' factors twice.
+// TestAttentionAloneTraffic counts what moves for 128 queries and keys whose bias is a line, or a
+// table, next to the buffers. Blocks of 64 queries read the keys that they see, and a statistic of a
+// head lies in a sector with those of other heads. A gradient reads half of the queries' factors twice,
+// and a table by query and by key.
 func TestAttentionAloneTraffic(t *testing.T) {
-	a, found, err := compiler.CompileAttention(check.Options{Path: "../../specs/attention/kerple.arith", Read: os.ReadFile})
+	moves(t, "kerple", map[string]float64{"attention": 1.37, "attention_grad": 1.2})
+	moves(t, "fire", map[string]float64{"attention": 1.3, "attention_grad": 1.57})
+}
+
+// moves wants kernels of attention alone to move at most so many times the bytes of their buffers.
+func moves(t *testing.T, spec string, most map[string]float64) {
+	t.Helper()
+	a, found, err := compiler.CompileAttention(check.Options{Path: "../../specs/attention/" + spec + ".arith", Read: os.ReadFile})
 	if err != nil || found.HasErrors() {
 		t.Fatal(found, err)
 	}
@@ -157,7 +165,6 @@ func TestAttentionAloneTraffic(t *testing.T) {
 		d := abi.Distances(name)
 		s[d[0]], s[d[1]], s[d[2]] = 128*64, 64, 8
 	}
-	most := map[string]float64{"attention": 1.37, "attention_grad": 1.2}
 	for _, k := range a.BF16.Kernels {
 		limit, ok := most[k.Kind]
 		if !ok {

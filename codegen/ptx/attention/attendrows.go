@@ -133,19 +133,27 @@ func (a *attend) elements(from, to, m int, key asm.Value) {
 func (a *attend) each4(value *expr.Expr, name string, h, m int, key asm.Value, given map[string][]asm.Value) []asm.Value {
 	value = a.Own(value)
 	last := a.F.Do("add.s32", a.size, asm.Int(-1))
+	fours, reads := map[*expr.Expr][]asm.Value{}, false
+	for _, e := range expr.Elems(value) {
+		four, ok := given[e.Name]
+		switch n := bandAt(a.bands, e, name); {
+		case ok:
+			fours[e] = four
+		case n >= 0:
+			for i := range 4 {
+				fours[e] = append(fours[e], a.nearBand(n, h, m*emit.FragmentRows+i))
+			}
+		case a.adjacent(e, name):
+			fours[e] = a.loadFour(e, name, key, last)
+		default:
+			reads = true
+		}
+	}
 	var vs []asm.Value
 	for i := range 4 {
-		so, reads := emit.Known{}, false
-		for _, e := range expr.Elems(value) {
-			four, ok := given[e.Name]
-			switch n := bandAt(a.bands, e, name); {
-			case ok:
-				so[e] = four[i]
-			case n >= 0:
-				so[e] = a.nearBand(n, h, m*emit.FragmentRows+i)
-			default:
-				reads = true
-			}
+		so := emit.Known{}
+		for e, four := range fours {
+			so[e] = four[i]
 		}
 		at := a.F.Do("add.s32", key, asm.Int(i))
 		if reads {
@@ -154,6 +162,36 @@ func (a *attend) each4(value *expr.Expr, name string, h, m int, key asm.Value, g
 		a.Vars[name] = at
 		vs = append(vs, a.Eval(value, so))
 	}
+	return vs
+}
+
+// adjacent reports whether the elements of adjacent keys are adjacent in a buffer of F32.
+func (a *attend) adjacent(e *expr.Expr, name string) bool {
+	if e.Type != expr.F32 || !a.buffers[e.Name] || !a.Aligned[e.Name] {
+		return false
+	}
+	coef, _, ok := expr.Affine(e.Args[0], name)
+	return ok && expr.IsInt(coef, 1)
+}
+
+// loadFour loads elements of four keys, together if all keys exist and the first element lies at a
+// multiple of four.
+func (a *attend) loadFour(e *expr.Expr, name string, key, last asm.Value) []asm.Value {
+	f := a.F
+	a.Vars[name] = key
+	aligned := f.Do("setp.eq.s32", f.Do("and.b32", a.Value(e.Args[0]), asm.Int(3)), asm.Int(0))
+	together := f.Do("and.pred", aligned, f.Do("setp.le.s32", f.Do("add.s32", key, asm.Int(3)), last))
+	var vs []asm.Value
+	for range 4 {
+		vs = append(vs, f.Variable(asm.F32(0)))
+	}
+	f.If(together, func() { f.LoadInto(a.At(e, emit.Known{}).Address, vs...) })
+	f.If(f.Do("not.pred", together), func() {
+		for i, v := range vs {
+			a.Vars[name] = f.Do("min.s32", f.Do("add.s32", key, asm.Int(i)), last)
+			f.LoadInto(a.At(e, emit.Known{}).Address, v)
+		}
+	})
 	return vs
 }
 

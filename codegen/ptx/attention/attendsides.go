@@ -18,15 +18,24 @@ func (g *attendGrad) follows(from, to, m int, key asm.Value) {
 	g.elements(from, to, m, key)
 }
 
-// aside computes a side for four keys of each row of a lane.
+// aside computes a side for four keys of each row of a lane, together if their elements are at a
+// multiple of four.
 func (g *attendGrad) aside(s side, m int, key asm.Value) {
 	f, value := g.F, g.Own(s.Value)
 	for h := range laneRows {
 		g.enter(h)
 		arrays, shift := g.fourOfAll(h, m), g.Value(s.shift)
+		apart := f.Do("setp.lt.s32", g.row[h], g.height)
+		if coef, _, ok := expr.Affine(s.Dst.Args[0], s.Axes[0].Var); ok && expr.IsInt(coef, 1) && !s.every {
+			g.Vars[s.Axes[0].Var] = key
+			aligned := f.Do("setp.eq.s32", f.Do("and.b32", g.Value(s.Dst.Args[0]), asm.Int(3)), asm.Int(0))
+			together := f.Do("and.pred", aligned, f.Do("setp.lt.s32", f.Do("add.s32", key, asm.Int(3)), g.size))
+			f.If(f.Do("and.pred", together, apart), func() { g.asideOfFour(s, key, arrays) })
+			apart = f.Do("and.pred", apart, f.Do("not.pred", together))
+		}
 		for i := range 4 {
 			at := f.Do("add.s32", key, asm.Int(i))
-			there := f.Do("and.pred", f.Do("setp.lt.s32", g.row[h], g.height), f.Do("setp.lt.s32", at, g.size))
+			there := f.Do("and.pred", apart, f.Do("setp.lt.s32", at, g.size))
 			place := f.Do("add.s32", at, shift)
 			if s.every {
 				there = f.Do("and.pred", there, g.isPlace(place, g.Value(s.Axes[0].Size)))
@@ -43,6 +52,23 @@ func (g *attendGrad) aside(s side, m int, key asm.Value) {
 			})
 		}
 	}
+}
+
+// asideOfFour stores a side's adjacent elements. It reads their old values together.
+func (g *attendGrad) asideOfFour(s side, key asm.Value, arrays map[string][]asm.Value) {
+	value, name := g.Own(s.Value), s.Axes[0].Var
+	loaded, old := map[*expr.Expr][]asm.Value{}, g.Own(s.Dst)
+	g.Vars[name] = key
+	for _, e := range expr.Elems(value) {
+		if four, ok := arrays[e.Name]; ok {
+			loaded[e] = four
+		} else if e == old {
+			loaded[e] = g.Load(g.At(e, emit.Known{}), 4)
+		}
+	}
+	vs := g.Across(value, name, key, 4, loaded)
+	g.Vars[name] = key
+	g.Store(s.Dst, vs...)
 }
 
 // rest computes the elements of sides that correspond to no key, with 0 for elements of arrays.
