@@ -20,8 +20,8 @@ func TestAttentionWindowGrad(t *testing.T) {
 	launches := sampled([]kernel.Scalars{
 		{"B": 1, "T": 70, "S": 133, "C": 70, "P": 0},
 		{"B": 2, "T": 5, "S": 9, "C": 5, "P": 0},
-		{"B": 1, "T": 145, "S": 110, "C": 145, "P": 0},
-		{"B": 1, "T": 170, "S": 190, "C": 170, "P": 0},
+		{"B": 1, "T": 131, "S": 110, "C": 131, "P": 0},
+		{"B": 1, "T": 133, "S": 141, "C": 133, "P": 0},
 	})
 	for n, c := range full.Some([]struct {
 		bias, mask string
@@ -42,7 +42,7 @@ func TestAttentionWindowGrad(t *testing.T) {
 		if err != nil || found.HasErrors() {
 			t.Fatal(text, found, err)
 		}
-		o := codegen.ModuleOptions(a.BF16)
+		o, some := codegen.ModuleOptions(a.BF16), []kernel.Scalars{launches[n%len(launches)], launches[(n+1)%len(launches)]}
 		for _, k := range a.BF16.Kernels {
 			if k.Kind != "attention_grad" {
 				continue
@@ -51,8 +51,9 @@ func TestAttentionWindowGrad(t *testing.T) {
 				t.Errorf("%s: %s, %v", c.mask, s.Name, s.Unfit)
 			}
 			t.Run(fmt.Sprint(n), func(t *testing.T) {
-				ptxtest.Compare(t, []*kernel.Kernel{k}, o, *all, launches[:full.Either(1, len(launches))]...)
+				ptxtest.Compare(t, []*kernel.Kernel{k}, o, *all, some[:full.Either(1, len(some))]...)
 			})
+			some = some[:1] // packed
 		}
 	}
 }
