@@ -30,6 +30,7 @@ func trainRows() []Row {
 		{Path: "train.reduce", Type: Choice, Default: "mean", Doc: "reduction of the tokens' losses", Choices: []Option{
 			{Name: "mean", Doc: "over the tokens that count"},
 			{Name: "sum_over_batch", Doc: "sum over the tokens that count, divided by the tokens of a batch of the longest problems"},
+			{Name: "mean_of_examples", Doc: "mean over problems of the mean over a problem's tokens that count, as in the text of McLeish et al. 2024"},
 		}},
 		{Path: "train.throttle", Type: Bool, Default: "false",
 			Doc: "factor on the loss that falls with the number of recurrences (McLeish et al. 2024)"},

@@ -123,6 +123,7 @@ func (c *checker) train() Train {
 	t := config.Train{
 		Progressive: loss.is("progressive"),
 		Backprop:    loss.int("backprop"),
+		ExampleLoss: c.get("train.reduce").is("mean_of_examples"),
 		SumLoss:     c.get("train.reduce").is("sum_over_batch"),
 		Throttle:    c.flag("train.throttle"),
 		LR:          opt.num64("lr"),

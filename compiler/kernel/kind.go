@@ -11,7 +11,7 @@ import (
 var families = map[string]string{
 	"map": "map", "append": "map", "rotate": "map", "repeat_heads": "map", "sum_heads": "map",
 	"row": "row", "layernorm": "row", "layernorm_grad": "row", "rmsnorm": "row", "rmsnorm_grad": "row",
-	"cross_entropy": "row", "cross_entropy_grad": "row", "argmax": "row", "sum": "row", "segment_sum": "row",
+	"cross_entropy": "row", "cross_entropy_grad": "row", "argmax": "row", "sum": "row", "reshape": "row", "segment_sum": "row",
 	"runs": "row", "subset": "row",
 	"matmul": "matmul", "head_product": "matmul", "outer": "matmul", "head_outer": "matmul",
 	"gather": "gather", "scatter": "scatter",

@@ -30,6 +30,7 @@ var lowerings = map[ir.Op]lowering{
 	ir.ArgMax:           {"argmax", lowerArgMax},
 	ir.Sum:              {"sum", lowerSum},
 	ir.SegmentSum:       {"segment_sum", lowerSegmentSum},
+	ir.Reshape:          {"reshape", lowerReshape},
 	ir.MatMul:           {"linear", lowerMatMul},
 	ir.Outer:            {"outer", lowerOuter},
 	ir.Attention:        {"attention", lowerAttention},

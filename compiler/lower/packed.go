@@ -43,7 +43,7 @@ func packs(p *plan.Plan) bool {
 
 // sumsExamples reports whether a value is a sum over examples alone.
 func sumsExamples(v *ir.Value) bool {
-	return v.Op == ir.Sum && len(v.Attr.Axes) == 1 && len(v.Type.Shape) > 1 && Rows(v.Args[0].Type.Shape)
+	return v.Op == ir.Sum && slices.Equal(v.Attr.Axes, []int{0}) && len(v.Type.Shape) > 1 && Rows(v.Args[0].Type.Shape)
 }
 
 // Rows reports whether the first axes of a shape are rows of examples.

@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"math"
 
 	"github.com/arithlang/mlc/compiler/expr"
@@ -22,6 +24,10 @@ func lowerSum(e *emitter, v *ir.Value) {
 	e.group.Shape = shape
 	if len(v.Type.Shape) == 0 {
 		e.sumAll(v, x)
+		return
+	}
+	if len(shape) == 2 && slices.Equal(v.Attr.Axes, []int{1}) {
+		e.sumRows(v)
 		return
 	}
 	for i, a := range v.Attr.Axes {
@@ -70,7 +76,23 @@ func (e *emitter) sumAll(v, x *ir.Value) {
 }
 
 // lowerSegmentSum sums a segment of an arena in each cell.
-func lowerSegmentSum(e *emitter, v *ir.Value) {
+func lowerSegmentSum(e *emitter, v *ir.Value) { e.sumRows(v) }
+
+// lowerReshape copies a tensor of one axis.
+func lowerReshape(e *emitter, v *ir.Value) {
+	x := v.Args[0]
+	if x.Type.Rank() != 1 {
+		e.unsupported(v, "other shapes of several axes")
+		return
+	}
+	e.group.Shape = x.Type.Shape
+	r := e.cellRow()
+	el := r.read(x, "x")
+	e.fill(e.out(v, "y", e.elements(v.Type.Shape)), exprs{r.width}, from(r.first), func(i exprs) *expr.Expr { return el(i[0]) })
+}
+
+// sumRows sums a row in each cell.
+func (e *emitter) sumRows(v *ir.Value) {
 	e.group.Shape = v.Args[0].Type.Shape
 	r := e.cellRow()
 	r.prologue()

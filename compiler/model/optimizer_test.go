@@ -121,6 +121,21 @@ func TestGrokfast(t *testing.T) {
 	}
 }
 
+// TestExampleLoss: rows with labels share the weight of their example.
+func TestExampleLoss(t *testing.T) {
+	m := builder{spec: &check.Spec{Train: check.Train{Train: config.Train{ExampleLoss: true}}}}
+	f, err := m.lossWeight()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := irtest.Eval(t, f, ir.Env{Dims: map[string]int{"B": 3, "T": 3}, Scalars: map[string]float64{"scale": 0.5}},
+		[]ir.Tensor{{Shape: []int{3, 3}, F: make([]float64, 9)}, {Shape: []int{3, 3}, I: []int64{-1, 0, 7, 4, 4, 4, -1, -1, -1}}})[0].F
+	third := 0.5 / 3
+	if want := []float64{0.25, 0.25, 0.25, third, third, third, 0.5, 0.5, 0.5}; !slices.Equal(got, want) {
+		t.Errorf("weights %v, want %v", got, want)
+	}
+}
+
 // TestLossWeight: rows have the weight of a scalar, and NaN if their loss is not finite.
 func TestLossWeight(t *testing.T) {
 	m := builder{spec: &check.Spec{Train: check.Train{}}}

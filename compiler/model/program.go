@@ -239,11 +239,19 @@ func (m *builder) encoderNorm() (*ir.Func, error) {
 
 // lossWeight returns the gradient of the batch's loss, a weighted sum of rows, with
 // respect to each row's loss. It is NaN if that loss is not finite. So the norm of the
-// gradient tells whether the step is possible.
+// gradient tells whether the step is possible. In a mean of the examples' means, rows of an
+// example share its weight.
 func (m *builder) lossWeight() (*ir.Func, error) {
 	b := ir.NewBuilder("loss_weight", m.spec.Train.Pos)
-	loss := b.Param("loss", ir.T(ir.Sym("B"), ir.Sym("T")), ir.Input)
+	loss := b.Param(Loss, ir.T(ir.Sym("B"), ir.Sym("T")), ir.Input)
 	finite := expr.New(expr.Lt, expr.New(expr.Abs, x0), expr.F(math.Inf(1)))
-	b.Result("weight", b.Map(expr.New(expr.Where, finite, expr.NewVar("scale", expr.F32), expr.F(math.NaN())), loss), false)
+	weight, args := expr.NewVar("scale", expr.F32), []*ir.Value{loss}
+	if m.spec.Train.ExampleLoss {
+		labels := b.Param(Labels, ir.Ints(ir.Sym("B"), ir.Sym("T")), ir.Input)
+		counts := b.Map(expr.New(expr.Where, expr.New(expr.Le, expr.Int(0), ir.X(0, expr.I32)), expr.F(1), expr.F(0)), labels)
+		args = append(args, b.Reshape(b.Sum(counts, 1), ir.Sym("B"), ir.N(1)))
+		weight = expr.New(expr.Div, weight, expr.New(expr.Max, ir.X(1, expr.F32), expr.F(1)))
+	}
+	b.Result("weight", b.Map(expr.New(expr.Where, finite, weight, expr.F(math.NaN())), args...), false)
 	return b.Func()
 }

@@ -12,8 +12,8 @@ import (
 // Differentiate turns a forward program into one that also leaves the gradient of every
 // parameter. It replaces each call by its saving form, and appends the backward functions
 // of the calls in reverse order. seeds maps a buffer of the forward program, such as a
-// loss, to the function that makes its gradient. The function takes the buffer or
-// nothing.
+// loss, to the function that makes its gradient. The function takes buffers of the program by
+// their names.
 //
 // The gradient of buffer x is the buffer d.x. It is cleared first and added to if several
 // calls read x, or if x is Kept, because then several launches read it. In a chain of
@@ -45,7 +45,7 @@ func Differentiate(name, doc string, p *Program, seeds map[string]*ir.Func) (*Pr
 			d.gradient(At(b.Name, 0))
 			args := map[string]Ref{}
 			for _, p := range f.Params {
-				args[p.Attr.Name] = At(b.Name, 0)
+				args[p.Attr.Name] = At(p.Attr.Name, 0)
 			}
 			d.out.Body = append(d.out.Body, &Call{Func: f, Args: args, Results: map[string]Ref{f.Results[0].Name: At("d."+b.Name, 0)}})
 		}

@@ -11,6 +11,7 @@ type Train struct {
 	Backprop    int     // most runs that gradients pass through; Times unless Progressive
 	Progressive bool    // the loss is over a random number of runs
 	Alpha       float64 // progressive: weight of that loss; a pass of full length has 1-Alpha
+	ExampleLoss bool    // the loss is a mean over examples of the mean over their labels, instead of a mean over labels
 	SumLoss     bool    // the summed loss is divided by the rows of a batch of the longest problems, instead of the labels
 	Throttle    bool    // the loss has a factor that falls with Times
 	LR          float64 // the schedule's highest learning rate

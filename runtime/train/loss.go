@@ -34,10 +34,14 @@ func (c *Config) passes(step, example int) [maxPasses]pass {
 
 // weight is the factor of a label's loss in the minimized loss, for a batch of so many examples
 // and labels. The mean is over the labels of the whole batch. The sum is divided by the rows of
-// a batch of longest problems (arXiv:2405.17399's code, loss reduction "none").
+// a batch of longest problems (arXiv:2405.17399's code, loss reduction "none"). In a mean over
+// examples, kernels divide by the labels of each example.
 func (c *Config) weight(examples, labels int) float64 {
 	n := labels
-	if c.SumLoss {
+	switch {
+	case c.ExampleLoss:
+		n = examples
+	case c.SumLoss:
 		n = examples * c.Rows
 	}
 	w := 1 / float64(n)

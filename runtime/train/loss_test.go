@@ -17,12 +17,13 @@ func TestThrottle(t *testing.T) {
 // TestWeight has 10 examples with 7 labels each in 20 rows.
 func TestWeight(t *testing.T) {
 	for _, c := range []struct {
-		sum, throttle bool
-		want          float64
+		sum, throttle, example bool
+		want                   float64
 	}{
-		{false, false, 1. / 70}, {true, false, 1. / 200}, {false, true, 1.5 / 70}, {true, true, 1.5 / 200},
+		{false, false, false, 1. / 70}, {true, false, false, 1. / 200}, {false, true, false, 1.5 / 70}, {true, true, false, 1.5 / 200},
+		{false, false, true, 1. / 10},
 	} {
-		cfg := Config{Times: 2, Backprop: 1, Rows: 20, SumLoss: c.sum, Throttle: c.throttle}
+		cfg := Config{Times: 2, Backprop: 1, Rows: 20, SumLoss: c.sum, Throttle: c.throttle, ExampleLoss: c.example}
 		if got := cfg.weight(10, 70); math.Abs(got-c.want) > 1e-15 {
 			t.Errorf("sum %t, throttle %t: %g, want %g", c.sum, c.throttle, got, c.want)
 		}
