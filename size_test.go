@@ -45,7 +45,7 @@ const budget = `
 	compiler/grad 700 # statistics of attention
 	compiler/ir 4150 # statistics of attention; a bias by distance
 	compiler/kernel 4700
-	compiler/lower 4560 # attention at places that a launch gives, and on packed keys
+	compiler/lower 4590 # attention at places that a launch gives, and on packed keys; sums of rows
 	compiler/model 2620 # attention alone, packed or not
 	compiler/plan 770 # distances of rows and heads
 	compiler/tasks 500 # sizes of problems and what is wrong with a task, which trainers had
