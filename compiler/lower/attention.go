@@ -105,7 +105,7 @@ func (a *attention) keySource(e *emitter, v *ir.Value, name string, group int) s
 	return s
 }
 
-// A row is row n of an example, in all sources.
+// A headRow is row n of an example, in all sources.
 type headRow struct {
 	*attention
 	name string
