@@ -1,7 +1,7 @@
-// Package plot draws the contents of run directories: a heat map of exact match over both
-// lengths, exact match by length, means over seeds as bars, training curves, the attention that
-// a calibration read with the bias computed from it, the attention for one problem, and the
-// answer of a looped model after each run of its loop. Packages runtime/eval, runtime/track and
+// Package plot draws the contents of run directories. Exact match is a heat map over both lengths,
+// a line by length, or a bar for the mean over seeds. A training has curves, and a calibration the
+// attention that it read and the bias computed from it. One problem has the attention of each head,
+// and the answer of a looped model after each run of its loop. Packages runtime/eval, runtime/track and
 // runtime/calibrate, which define these files, come before it; the mlc command comes after.
 package plot
 
