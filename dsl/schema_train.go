@@ -32,8 +32,11 @@ func trainRows() []Row {
 			{Name: "sum_over_batch", Doc: "sum over the tokens that count, divided by the tokens of a batch of the longest problems"},
 			{Name: "mean_of_examples", Doc: "mean over problems of the mean over a problem's tokens that count, as in the text of McLeish et al. 2024"},
 		}},
-		{Path: "train.throttle", Type: Bool, Default: "false",
-			Doc: "factor on the loss that falls with the number of recurrences (McLeish et al. 2024)"},
+		{Path: "train.throttle", Type: Choice, Default: "none", Doc: "smaller gradients for more recurrences", Choices: []Option{
+			{Name: "none"},
+			{Name: "loss", Doc: "the loss is multiplied by (1 + min(R/4, K/2)) / K, for R recurrences of which at most K have gradients, as in the code of McLeish et al. 2024"},
+			{Name: "block", Doc: "the gradients of the loop's parameters are divided by the number of recurrences with gradients, as in the text of McLeish et al. 2024"},
+		}},
 		{Path: "train.optimizer", Type: Choice, Default: "adamw", Doc: "rule that updates weights", Choices: []Option{
 			{Name: "adamw", Args: append(adam(), decay("0.01")), Doc: "Loshchilov & Hutter 2017"},
 			{Name: "adam", Args: adam(), Doc: "Kingma & Ba 2014"},

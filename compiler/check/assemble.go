@@ -125,7 +125,7 @@ func (c *checker) train() Train {
 		Backprop:    loss.int("backprop"),
 		ExampleLoss: c.get("train.reduce").is("mean_of_examples"),
 		SumLoss:     c.get("train.reduce").is("sum_over_batch"),
-		Throttle:    c.flag("train.throttle"),
+		Throttle:    c.get("train.throttle").is("loss"),
 		LR:          opt.num64("lr"),
 		Eps:         opt.num64("eps"),
 		Decay:       opt.num64("decay"),
@@ -168,7 +168,7 @@ func (c *checker) train() Train {
 	}
 	muon := Muon{opt.num64("momentum"), opt.arg("nesterov").is("true"), opt.int("steps"), opt.arg("adjust").word}
 	average := c.get("train.average")
-	return Train{Train: t, Optimizer: opt.word, Muon: muon, Averages: average.is("ema"), Average: average.num64("decay"), Grokfast: c.grokfast(), Lanes: c.int("train.lanes"), Pos: c.place("train")}
+	return Train{Train: t, Optimizer: opt.word, Muon: muon, Averages: average.is("ema"), Average: average.num64("decay"), Grokfast: c.grokfast(), Lanes: c.int("train.lanes"), ByRuns: c.get("train.throttle").is("block"), Pos: c.place("train")}
 }
 
 // budget returns an amount of training.

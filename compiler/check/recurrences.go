@@ -114,7 +114,7 @@ func (c *checker) checkByLength(s *Spec) {
 	case s.Train.Progressive:
 		c.report("E0350", c.at("train.loss"), "a progressive loss draws from the same recurrences for all problems, but model.loop.times = %s", text).
 			WithHelp("write loss = cross_entropy, whose gradients go through all recurrences")
-	case s.Train.Throttle:
+	case !c.get("train.throttle").is("none"):
 		c.report("E0350", c.at("train.throttle"), "throttle needs the same number of recurrences for all problems, but model.loop.times = %s", text).
 			WithHelp("leave it out")
 	case s.Train.Budget.FLOP > 0:

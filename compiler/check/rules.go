@@ -164,7 +164,7 @@ func (c *checker) checkRuns(s *Spec) {
 		c.report("E0318", c.at("train.loss"), "a progressive loss needs the recurrences of a loop, but the model has no loop").
 			WithHelp("use loss = cross_entropy, or write a model.loop")
 	}
-	if s.Train.Throttle {
+	if !c.get("train.throttle").is("none") {
 		c.report("E0318", c.at("train.throttle"), "throttle counts the recurrences of a loop, but the model has no loop").
 			WithHelp("leave it out, or write a model.loop")
 	}

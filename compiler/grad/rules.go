@@ -31,6 +31,7 @@ var rules = map[ir.Op]rule{
 	ir.Transpose:    {"x", transposeRule},
 	ir.Gather:       {"w", gatherRule},
 	ir.Scatter:      {"ix", scatterRule},
+	ir.ScaleGrad:    {"x", scaleGradRule},
 	ir.LayerNorm:    {"xgb", normRule(ir.LayerNormGrad)},
 	ir.RMSNorm:      {"xg", normRule(ir.RMSNormGrad)},
 	ir.Rotate:       {"x", rotateRule},
@@ -59,6 +60,10 @@ func dropoutRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 	attr := v.Attr
 	attr.Name = ""
 	return []*ir.Value{t.b.Emit(ir.Dropout, attr, dy)}
+}
+
+func scaleGradRule(t *tape, v, dy *ir.Value, _ []*ir.Value) []*ir.Value {
+	return []*ir.Value{t.b.Map(times(ir.X(0, expr.F32), v.Attr.Expr), dy)}
 }
 
 // onlyRelus reports whether v is read, and only by max(v, 0).

@@ -222,5 +222,10 @@ func (b *Builder) CrossEntropy(logits, labels *Value) *Value {
 	return b.Emit(CrossEntropy, Attr{}, logits, labels)
 }
 
+// ScaleGrad returns x. Its gradient is multiplied by factor, an F32 over the scalars of a launch.
+func (b *Builder) ScaleGrad(x *Value, factor *expr.Expr) *Value {
+	return b.Emit(ScaleGrad, Attr{Expr: factor}, x)
+}
+
 // ArgMax returns the first index of the largest logit.
 func (b *Builder) ArgMax(logits *Value) *Value { return b.Emit(ArgMax, Attr{}, logits) }

@@ -9,6 +9,7 @@ import (
 // expansions define composite ops by primitive ones. The interpreter runs them. args
 // replace v.Args.
 var expansions = map[Op]func(b *Builder, v *Value, args []*Value) *Value{
+	ScaleGrad:        func(_ *Builder, _ *Value, args []*Value) *Value { return args[0] },
 	LayerNorm:        expandNorm,
 	LayerNormGrad:    expandNormGrad,
 	RMSNorm:          expandNorm,

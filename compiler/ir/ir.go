@@ -33,7 +33,7 @@ type Op uint8
 // The ops. A composite op has an expansion into the others, which the interpreter runs.
 // In the expression of a Map, x0, x1, … are elements of Args broadcast from the right or,
 // with indices, any element of an argument. d0, d1, … are the indices of the result. It
-// may also use the launch's B T S C P N (I32), step (U32) and scale lr bias_correction1
+// may also use the launch's B T S C P N, layer and runs (I32), step (U32) and scale lr bias_correction1
 // bias_correction2 clip decay bound (F32).
 const (
 	Param       Op = iota // an argument of the function
@@ -53,6 +53,7 @@ const (
 	RepeatHeads           // x [.., G*dh] -> [.., Heads*dh]: each of G heads Attr.Group times; Heads = G Group
 	SumHeads              // x [.., Heads*dh] -> [.., G*dh]: the sum of each Attr.Group consecutive heads, in ascending order; the gradient of RepeatHeads
 
+	ScaleGrad        // composite: x [..] itself, whose gradient is multiplied by Attr.Expr, an F32 of the launch
 	LayerNorm        // composite: x [.., D], gamma [D], beta [D]; Attr.Eps
 	LayerNormGrad    // composite: x, gamma, dy -> Result "x", or for x "mean" or "rstd", 1 / its deviation
 	RMSNorm          // composite: x [.., D], gamma [D]; Attr.Eps

@@ -32,6 +32,7 @@ var ops = [numOps]opInfo{
 	RepeatHeads: {name: "repeat_heads", signature: "x:any[* groups*D] -> y:any[* heads*D]", attrs: "group heads", eval: evalRepeatHeads},
 	SumHeads:    {name: "sum_heads", signature: "x[* heads*D] -> y[* groups*D]", attrs: "group heads", eval: evalSumHeads, flops: flopsReduce},
 
+	ScaleGrad:     {name: "scale_grad", signature: "x[*] -> x", attrs: "expr"},
 	LayerNorm:     {name: "layernorm", signature: "x[* D] gamma[D] beta[D] -> x", attrs: "eps"},
 	LayerNormGrad: {name: "layernorm_grad", signature: "x[* D] gamma[D] dy[* D] -> x mean[* 1] rstd[* 1]", attrs: "eps result"},
 	RMSNorm:       {name: "rmsnorm", signature: "x[* D] gamma[D] -> x", attrs: "eps"},

@@ -14,6 +14,7 @@ var rules = map[Op]func(v *Value, t *Type) error{
 	Param:            ruleParam,
 	Map:              ruleMap,
 	Dropout:          ruleDropout,
+	ScaleGrad:        ruleScaleGrad,
 	MatMul:           ruleProduct,
 	Outer:            ruleProduct,
 	Sum:              ruleReduce,
@@ -123,6 +124,14 @@ func ruleDropout(v *Value, t *Type) error {
 		return errors.New("element number is not I32")
 	}
 	return checkExpr(e, mapScope(nil, t.Rank()))
+}
+
+func ruleScaleGrad(v *Value, t *Type) error {
+	e := v.Attr.Expr
+	if e == nil || e.Type != expr.F32 {
+		return errors.New("has no factor of F32")
+	}
+	return checkExpr(e, mapScope(nil, 0))
 }
 
 func ruleSegmentSum(v *Value, t *Type) error {

@@ -3,6 +3,8 @@ package model_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/arithlang/mlc/compiler/check"
@@ -87,6 +89,8 @@ func TestDifferences(t *testing.T) {
 		{"all of two layers shared", smallAddition, []string{"model.decoder.share=all", "model.decoder.self.k=q", "model.decoder.self.bias=kerple()"}},
 		{"attention of pairs of layers shared", smallAddition, []string{"model.decoder.layers=4", "model.decoder.share=attention(group = 2)", "model.decoder.times=2", "model.decoder.self.bias=kerple()"}},
 		{"ffn of all layers shared", smallAddition, []string{"model.decoder.share=ffn", "model.encoder.layers=4", "model.encoder.share=all(group = 2)"}},
+		{"loop with divided gradients", smallText, []string{"train.throttle=block", "model.loop.layers=2", "model.loop.share=attention", "model.loop.self.bias=kerple()", "model.embed.norm=layernorm()"}},
+		{"loop with divided gradients that starts from noise", smallText, []string{"train.throttle=block", "model.loop.inject=add(before = every_layer)", "model.loop.state=normal(std = 1)", "model.head=geglu(hidden = 6)", "model.output=linear(tied = true)"}},
 		{"loop whose layers share attention", smallText, []string{"model.loop.layers=2", "model.loop.share=attention"}},
 		{"loop with one head of keys", smallText, []string{"model.loop.self.key_heads=1", "model.loop.self.qk_norm=rmsnorm(gain = own)", "model.loop.self.rotary=rope(base = 3)"}},
 		{"loop with a table, tied projections and normed heads", smallText, []string{"model.embed.token=learned(value = spiral)", "model.embed.position=abacus(max_offset = 3, table = 12, value = spiral)",
@@ -120,6 +124,9 @@ func TestDifferences(t *testing.T) {
 					return r.loss(moved)
 				}
 				want := (at(h) - at(-h)) / (2 * h)
+				if spec.Train.ByRuns && inLoop(p, i) {
+					want /= runs
+				}
 				if got := grads[i]; !(math.Abs(got-want) <= 1e-6*(1+math.Abs(want))) {
 					t.Errorf("gradient of parameter %d of %d is %.8g, want %.8g", i, p.Trained(), got, want)
 				}
@@ -144,6 +151,15 @@ func someOf(p *plan.Plan) (all []int) {
 	return all
 }
 
+// inLoop reports whether an element is a parameter of the loop.
+func inLoop(p *plan.Plan, i int) bool {
+	g := p.Groups[slices.IndexFunc(p.Groups, func(g *plan.Group) bool { return g.Off <= i && i < g.Off+g.Layers*g.Stride })]
+	return strings.HasPrefix(g.Name, "loop")
+}
+
+// runs is the number of recurrences of a step, all with gradients.
+const runs = 2
+
 // A training runs the programs of a training step in float64.
 type training struct {
 	t             *testing.T
@@ -165,7 +181,7 @@ func newTraining(t *testing.T, p *plan.Plan) *training {
 	const batch = 2
 	source, target := max(8, p.Source), max(4, p.Target)
 	rng := rand.New(rand.NewPCG(1, 2))
-	r := &training{t: t, p: p, simple: map[*ir.Func]*ir.Func{}, dims: map[string]int{"B": batch, "S": source, "T": target, "P": 0, "C": target}}
+	r := &training{t: t, p: p, simple: map[*ir.Func]*ir.Func{}, dims: map[string]int{"B": batch, "S": source, "T": target, "P": 0, "C": target, "runs": runs}}
 	for range p.NumParams() {
 		r.params = append(r.params, 0.2+rng.NormFloat64()/2)
 	}
@@ -231,7 +247,7 @@ func (r *training) run(params []float64, done func() bool) {
 			case *plan.Loop:
 				n := s.N
 				if s.Runs == plan.WithGrad {
-					n *= 2
+					n *= runs
 				} else if s.Runs == plan.NoGrad {
 					n = 0
 				}
@@ -249,11 +265,11 @@ func (r *training) run(params []float64, done func() bool) {
 }
 
 func (r *training) key(ref plan.Ref, l int) place {
-	runs := 2
+	n := runs
 	if ref.Runs == plan.NoGrad {
-		runs = 0
+		n = 0
 	}
-	return place{ref.Buffer, ref.Index(l, runs)}
+	return place{ref.Buffer, ref.Index(l, n)}
 }
 
 func (r *training) call(p *plan.Program, c *plan.Call, l int, params []float64) {

@@ -2,6 +2,7 @@ package model
 
 import (
 	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
 )
 
@@ -9,7 +10,7 @@ import (
 func (m *builder) head(md mode) (*ir.Func, error) {
 	s := m.spec.Model
 	l := m.newLayer("head", "head", s.Pos, streamHead, md)
-	x := l.b.Param("x", m.rows("T"), ir.Input)
+	x := m.throttled(l.b, md, l.b.Param("x", m.rows("T"), ir.Input), expr.New(expr.Div, expr.F(1), runs))
 	if s.Head > 0 {
 		x = l.ffn(x, s.HeadAct, check.FFNTies{})
 	}

@@ -119,7 +119,7 @@ func (m *builder) start(md mode) (*ir.Func, error) {
 	loop := m.spec.Model.Loop
 	b := ir.NewBuilder("start", loop.Pos)
 	if loop.State == "embed" {
-		b.Result("y", b.Map(x0, b.Param("x", m.rows("T"), ir.Input)), false)
+		b.Result("y", b.Map(x0, m.throttled(b, md, b.Param("x", m.rows("T"), ir.Input), runs)), false)
 		return b.Func()
 	}
 	shape := m.rows("T").Shape
@@ -161,5 +161,20 @@ func (l *layer) inject(x *ir.Value) *ir.Value {
 		at := expr.New(expr.Mod, expr.NewVar("layer", expr.I32), expr.Int(int64(loop.Layers)))
 		sum = expr.New(expr.Where, expr.New(expr.Eq, at, expr.Int(0)), sum, x0)
 	}
-	return l.b.Label(l.b.Map(sum, x, l.b.Param(embedded, l.rows("T"), ir.Input)), "injected")
+	input := l.throttled(l.b, l.md, l.b.Param(embedded, l.rows("T"), ir.Input), runs)
+	return l.b.Label(l.b.Map(sum, x, input), "injected")
+}
+
+// runs is the number of recurrences with gradients of a launch.
+var runs = expr.New(expr.ToF32, expr.NewVar("runs", expr.I32))
+
+// throttled returns x, which enters or leaves the loop. If the spec divides the gradients of the
+// loop's parameters by the recurrences with gradients, the gradient is divided by them where it
+// enters the loop, and multiplied where it leaves it: then factor multiplies the gradient of x
+// (arXiv:2405.17399, section 4.2, whose code multiplies the loss by a constant instead).
+func (m *builder) throttled(b *ir.Builder, md mode, x *ir.Value, factor *expr.Expr) *ir.Value {
+	if md != training || !m.spec.Train.ByRuns {
+		return x
+	}
+	return b.ScaleGrad(x, factor)
 }

@@ -12,7 +12,7 @@ import (
 
 // Simplify makes values cheaper one at a time and keeps the float32 bits of every result.
 // It simplifies expressions, moves constants into the Maps that use them, and removes
-// reshapes, transposes, maps and dropouts that change nothing. DCE drops values that are
+// reshapes, transposes, maps, dropouts and factors of gradients that change nothing. DCE drops values that are
 // no longer used.
 func Simplify(f *ir.Func) *ir.Func {
 	return rewrite(f, func(b *ir.Builder, v *ir.Value, args []*ir.Value) *ir.Value {
@@ -38,6 +38,7 @@ func rewrite(f *ir.Func, each func(b *ir.Builder, v *ir.Value, args []*ir.Value)
 var simplifiers = map[ir.Op]func(b *ir.Builder, v *ir.Value, args []*ir.Value) *ir.Value{
 	ir.Map:              simplifyMap,
 	ir.Dropout:          simplifyDropout,
+	ir.ScaleGrad:        func(_ *ir.Builder, _ *ir.Value, args []*ir.Value) *ir.Value { return args[0] },
 	ir.Reshape:          simplifyReshape,
 	ir.Transpose:        simplifyTranspose,
 	ir.Attention:        simplifyAttention,
