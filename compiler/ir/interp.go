@@ -18,7 +18,7 @@ type Tensor struct {
 
 // Env has the values that a launch sets besides the arguments.
 type Env struct {
-	Dims    map[string]int     // sizes by symbol: B, T, S, C, P (the first target row), N; runs
+	Dims    map[string]int     // sizes by symbol: B, T, S, C, P (the first target row), N; recurrences
 	Scalars map[string]float64 // scale, lr, bias_correction1, bias_correction2, clip, decay, bound
 	Layer   int
 	Step    uint32

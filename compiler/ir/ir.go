@@ -33,7 +33,7 @@ type Op uint8
 // The ops. A composite op has an expansion into the others, which the interpreter runs.
 // In the expression of a Map, x0, x1, … are elements of Args broadcast from the right or,
 // with indices, any element of an argument. d0, d1, … are the indices of the result. It
-// may also use the launch's B T S C P N, layer and runs (I32), step (U32) and scale lr bias_correction1
+// may also use the launch's B T S C P N, layer and recurrences (I32), step (U32) and scale lr bias_correction1
 // bias_correction2 clip decay bound (F32).
 const (
 	Param       Op = iota // an argument of the function

@@ -146,10 +146,13 @@ func (c *checker) extents(what string, sizes ...*expr.Expr) {
 	}
 }
 
-// bind takes a name into scope. The name must be free.
+// bind takes a name into scope. The name must be free. Only a parameter may have the name of a
+// scalar, because back ends print scalars by their names.
 func (c *checker) bind(id string, n name) {
 	_, taken := c.names[id]
 	c.want(!taken, "%s is already in use", id)
+	_, scalar := ScalarType(id)
+	c.want(!scalar || slices.ContainsFunc(c.k.Params, func(p Param) bool { return p.Name == id }), "%s is the name of a scalar", id)
 	c.names[id] = n
 	c.bound = append(c.bound, id)
 	c.name(id)

@@ -66,6 +66,7 @@ func TestVerify(t *testing.T) {
 		{"    tile   own f32[8]", "tile   own f32[8]\ntile t f32[8]", "there are two tiles of this name"},
 		{"grid   g < N", "grid   g < N, own < 2", "own is already in use"},
 		{"let    k = min(8, N)", "let    k = 8\nlet N = 8", "let N = 8: N is already in use"},
+		{"let    k = min(8, N)", "let    k = 8\nlet lr = 8", "let lr = 8: lr is the name of a scalar"},
 		{"let    k = min(8, N)", "let    k = 8\nlet for = 8", `"for" is no valid name`},
 		{"let    k = min(8, N)", "let    k = N + as_i32(r[0])", "tile r is read before anything is written to it"},
 		{"let    k = min(8, N)", "var    k i32", "variable k is read before anything is written to it"},

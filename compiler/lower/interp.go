@@ -163,7 +163,7 @@ func runs(r plan.Runs, s kernel.Scalars) int {
 func (m *Machine) routine(e *Entry, step Step, s kernel.Scalars, l int) error {
 	r := step.Routine
 	at := maps.Clone(s)
-	at["layer"], at["runs"] = float64(l), s["WithGrad"]
+	at["layer"], at["recurrences"] = float64(l), s["WithGrad"]
 	if step.Runs == plan.WithGrad {
 		at["layer"] += float64(step.N * runs(plan.NoGrad, s))
 	}

@@ -181,7 +181,7 @@ func newTraining(t *testing.T, p *plan.Plan) *training {
 	const batch = 2
 	source, target := max(8, p.Source), max(4, p.Target)
 	rng := rand.New(rand.NewPCG(1, 2))
-	r := &training{t: t, p: p, simple: map[*ir.Func]*ir.Func{}, dims: map[string]int{"B": batch, "S": source, "T": target, "P": 0, "C": target, "runs": runs}}
+	r := &training{t: t, p: p, simple: map[*ir.Func]*ir.Func{}, dims: map[string]int{"B": batch, "S": source, "T": target, "P": 0, "C": target, "recurrences": runs}}
 	for range p.NumParams() {
 		r.params = append(r.params, 0.2+rng.NormFloat64()/2)
 	}

@@ -166,7 +166,7 @@ func (l *layer) inject(x *ir.Value) *ir.Value {
 }
 
 // runs is the number of recurrences with gradients of a launch.
-var runs = expr.New(expr.ToF32, expr.NewVar("runs", expr.I32))
+var runs = expr.New(expr.ToF32, expr.NewVar("recurrences", expr.I32))
 
 // throttled returns x, which enters or leaves the loop. If the spec divides the gradients of the
 // loop's parameters by the recurrences with gradients, the gradient is divided by them where it

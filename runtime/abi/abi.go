@@ -81,7 +81,7 @@ var scalars = [...]Scalar{
 	{"C", I32, "C", Whole, OfShape, 7, false},
 	{"P", I32, "P", Whole, OfLaunch, 0, false},
 	{"N", I32, "N", Whole, OfLaunch, 485, false},
-	{"runs", I32, "WithGrad", Whole, OfLaunch, 2, false},
+	{"recurrences", I32, "WithGrad", Whole, OfLaunch, 2, false},
 	{"layer", I32, "Layer", Whole, OfLaunch, 0, false},
 	{"step", U32, "Step", Whole, OfStep, 3, false},
 	{"example", U32, "Example", Whole, OfReplica, 40, true},

@@ -76,7 +76,7 @@ type Env struct {
 	P               int     // the first target row, 0 unless decoding row by row [P]
 	N               int     // elements, for kernels over flat arenas [N]
 	NoGrad          int     // runs of a looped stack before the runs with a gradient; Gradients only
-	WithGrad        int     // runs with a gradient, at least 1; Gradients only [runs]
+	WithGrad        int     // runs with a gradient, at least 1; Gradients only [recurrences]
 	Times           int     // runs of a looped stack in Forward and Decode, at least 1
 	Layer           int     // layer instance, counted through all runs; selects the random stream [layer]
 	Step            uint32  // training step [step]
