@@ -9,15 +9,15 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 )
 
-// TestLoopedTraining trains a loop with every feature of training: passes of two kinds, a
-// throttled sum over the batch, a growing batch, chunks that split groups of examples, and a
+// TestLoopedTraining trains a loop with every feature of training: passes of two kinds,
+// divided gradients, a sum over the batch, a growing batch, chunks that split groups of examples, and a
 // budget in FLOP. Split groups share draws. It ends with the same bytes on every instruction set,
 // any number of threads and the simulated GPU.
 func TestLoopedTraining(t *testing.T) {
 	full.Only(t)
 	dir := generateWith(t, nil, "specs/small/looped.arith", "model.width=32", "model.ffn=geglu(hidden=32)", "model.head=none",
 		"model.loop.layers=1", "model.loop.times=4", "train.schedule=constant", "task.digits=1..3", "train.loss=progressive(alpha=0.5)", "train.reduce=sum_over_batch",
-		"train.throttle=true", "train.batch=24", "train.microbatch=4", "train.chunk=6", "train.ramp=60%", "train.budget=50MFLOP",
+		"train.throttle=block", "train.batch=24", "train.microbatch=4", "train.chunk=6", "train.ramp=60%", "train.budget=50MFLOP",
 		"eval.grid=[1..2,1..2]", "eval.samples=4")
 	binary := filepath.Join(t.TempDir(), "looped")
 	command(t, dir, nil, "go", "build", "-o", binary, ".")

@@ -24,7 +24,7 @@ model {
 train {
   loss      = progressive(alpha = 0.25, backprop = 3)
   reduce    = sum_over_batch
-  throttle  = true
+  throttle  = loss
   optimizer = adamw(lr = 2e-3, betas = [0.8, 0.95], eps = 1e-7, decay = 0.03)
   schedule  = trapezoid(warmup = 20%, cooldown = 30%)
   clip      = 0.5

@@ -29,7 +29,7 @@ var model = program.Model{
 	Params:   device.Flat(&embedGroup, &decoderGroup, &headGroup),
 	Plan:     plan,
 	Spec:     specText,
-	SpecHash: "0204c7f146b096eb8f74e24e2e1f86e7c664fee6b30f85642c8ff4cdf27996e2",
+	SpecHash: "e14298a1093fc528e053fc2ff900038311d69aea3366d1475c4ced1932bb0170",
 	Task: task.Config{
 		Base:    10,
 		Below:   1048576,
