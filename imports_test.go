@@ -29,7 +29,7 @@ const rooms = `
 	runtime/processor: runtime/comm runtime/cpu
 	runtime/task: runtime/config runtime/philox
 	runtime/{eval,train}: runtime/ckpt runtime/device runtime/elementary runtime/lock runtime/task runtime/track
-	runtime/thinking: runtime/eval
+	runtime/{continuing,thinking}: runtime/eval
 	runtime/record: runtime/eval runtime/train
 	runtime/profile: runtime/ckpt runtime/cpu runtime/cuda
 	runtime/program: runtime/cpu runtime/cuda runtime/record

@@ -19,6 +19,9 @@ func resultEvents(r *eval.Result, steps int, started time.Time) ([]byte, error) 
 	for _, m := range r.Means() {
 		after.values = append(after.values, scalar("exact_match/"+m.Name, *m.Value))
 	}
+	if t := r.Text; t != (eval.Text{}) {
+		after.values = append(after.values, scalar("text/loss", t.Loss), scalar("text/bits", t.Bits))
+	}
 	if g := gridOf(r); g != nil {
 		img := g.draw()
 		var text bytes.Buffer

@@ -14,8 +14,12 @@ func taskKinds() []Option {
 		{Name: "sum", Doc: "the sum of several numbers", Args: []Row{{Path: "task.scratchpad", Default: "false"}, {Path: "task.pad", Default: "zero(to = 8, step = 3)"}}},
 		{Name: "mixed", Doc: "several tasks, equally often"},
 		{Name: "file", Doc: "as in a file, one problem per line", Args: []Row{{Path: "task.holdout", Default: "10%"}}},
+		{Name: "text", Doc: "the next character at each place of a text file", Args: []Row{{Path: "task.length", Default: "64"}, {Path: "task.holdout", Default: "10%"}}},
 	}
 }
+
+// answered are the tasks whose problems have answers.
+const answered = made + " file"
 
 // made are the tasks whose problems are generated from numbers, bits and arrays, not read
 // from a file.
@@ -43,7 +47,7 @@ func taskRows() []Row {
 		{Path: "task.digits", Type: IntRange, Default: "1..20", Words: "none", Unless: "task.below", Kinds: made, Min: 1, Max: 1000,
 			Doc: "significant digits of the operands, each length equally likely; none: below gives the operands"},
 		{Path: "task.operands", Type: IntRange, Default: "2..5", Kinds: "sum", Min: 2, Max: maxOperands, Doc: "number of operands, each equally likely; all problems of a batch have the same number"},
-		{Path: "task.length", Type: IntRange, Default: "1..20", Kinds: "sort", Min: 1, Max: 1000, Doc: "entries of the array"},
+		{Path: "task.length", Type: IntRange, Default: "1..20", Kinds: "sort text", Min: 1, Max: 1 << 10, Doc: "entries of the array; of a text, the tokens that a problem reads, one number"},
 		{Path: "task.base", Type: Int, Default: "10", Kinds: made, Min: 2, Max: 36, Doc: "base of written numbers"},
 		{Path: "task.vocabulary", Type: Choice, Default: "full", Kinds: "successor addition nx1 parity copy sum", Later: true, Doc: "tokens of the model", Choices: []Option{
 			{Name: "full", Doc: "digits, operators and marks, and in an encoder-decoder the digits beyond 9 of larger bases: in base 10 17 tokens, or 19 in a decoder-only model"},
@@ -80,23 +84,23 @@ func taskRows() []Row {
 				{Path: "until", Type: Fraction, Default: "100%", Above: true, Max: 1, Doc: "share of the budget, in steps or examples, over which share falls linearly to 0"},
 			}, Doc: "digits of a place add up to base - 1 with probability 1/2, which passes a carry on, and to more with probability 1/4, which makes a carry; otherwise, or if no digits can, they are drawn freely"},
 		}},
-		{Path: "task.random_pad", Type: Fraction, Default: "0%", Max: 1, Doc: "probability of a filler before each token, in training"},
+		{Path: "task.random_pad", Type: Fraction, Default: "0%", Kinds: answered, Max: 1, Doc: "probability of a filler before each token, in training"},
 		{Path: "task.examples", Type: Int, Default: "none", Words: "none", Kinds: made, Min: 1, Max: 1 << 50,
 			Doc: "size of the set that training repeats; none: every problem is new"},
-		{Path: "task.holdout", Type: Fraction, Default: "1%", Max: 0.9, Doc: "share of problems held out for validation; with 0%, or if there are too few problems to hold any out, training reports no exact match; by default 10% of a file's lines, at least one"},
-		{Path: "task.split", Type: Int, Default: "none", Words: "none", Max: 1e15,
+		{Path: "task.holdout", Type: Fraction, Default: "1%", Max: 0.9, Doc: "share of problems held out for validation; with 0%, or if there are too few problems to hold any out, training reports no exact match; by default 10% of a file's lines, at least one; of a text, its end, by default 10% of its characters"},
+		{Path: "task.split", Type: Int, Default: "none", Words: "none", Kinds: answered, Max: 1e15,
 			Doc: "seed of the held-out problems and of a set of examples; none: train.seed, so another seed holds out other problems"},
-		{Path: "task.loss_on", Type: Choice, Default: "answer", Doc: "tokens that count in the loss", Choices: []Option{
+		{Path: "task.loss_on", Type: Choice, Default: "answer", Kinds: answered, Doc: "tokens that count in the loss", Choices: []Option{
 			{Name: "answer", Doc: "tokens of the answer"},
 			{Name: "all", Doc: "tokens of problem and answer"},
 		}},
 		{Path: "task.scratchpad", Type: Bool, Default: "true", Kinds: "parity sum multiplication", Doc: "the answer spells out intermediate results. parity: the running parity; sum: the sums of the first two numbers, the first three, and so on, with + between them; multiplication: a times the lowest digit of b, the lowest two, and so on, with + between them, each as wide as a and b together"},
 		{Path: "task.of", Type: Names, Kinds: "mixed", Choices: mixable(), Doc: "the tasks to mix, each equally often"},
-		{Path: "task.path", Type: FilePath, Kinds: "file", Doc: "problem file, UTF-8, one problem per line: prompt, separator, answer"},
+		{Path: "task.path", Type: FilePath, Kinds: "file text", Doc: "problem file, UTF-8, one problem per line: prompt, separator, answer; or a text"},
 		{Path: "task.test", Type: FilePath, Kinds: "file", Doc: "test file of the same form; without one, held-out problems are tested"},
 		{Path: "task.separator", Type: Text, Kinds: "file", Default: `"="`, Doc: "text between prompt and answer; the first in a line counts"},
-		{Path: "task.tokens", Type: Choice, Default: "characters", Kinds: "file", Doc: "unit of a token; lengths count tokens", Choices: []Option{
-			{Name: "characters", Doc: "each character, the separator's too"},
+		{Path: "task.tokens", Type: Choice, Default: "characters", Kinds: "file text", Doc: "unit of a token; lengths count tokens", Choices: []Option{
+			{Name: "characters", Doc: "each character, the separator's too; the only unit of a text, whose vocabulary is its characters in the order of Unicode"},
 			{Name: "words", Doc: "text between spaces; the separator is one token"},
 			{Name: "numbers", Doc: "each whole number, written without leading zeros; other marks are words", Args: []Row{
 				{Path: "below", Type: Int, Min: 2, Max: 1000, Doc: "bound of the numbers; each number below it is a token"}}},
@@ -126,7 +130,7 @@ func padOptions() []Option {
 func mixable() []Option {
 	var out []Option
 	for _, k := range taskKinds() {
-		if k.Name != "mixed" && k.Name != "file" && k.Name != "sort" && k.Name != "sum" {
+		if k.Name != "mixed" && k.Name != "file" && k.Name != "text" && k.Name != "sort" && k.Name != "sum" {
 			out = append(out, Option{Name: k.Name, Doc: k.Doc})
 		}
 	}

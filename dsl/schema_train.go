@@ -73,7 +73,9 @@ func trainRows() []Row {
 		{Path: "train.schedule", Type: Choice, Default: "trapezoid", Doc: "learning-rate schedule", Choices: []Option{
 			{Name: "trapezoid", Args: ramp},
 			{Name: "constant"},
-			{Name: "cosine", Args: ramp[:1]},
+			{Name: "cosine", Args: []Row{ramp[0],
+				{Path: "min", Type: Fraction, Default: "0%", Max: 1, Later: true, Doc: "share of the learning rate that is left at the end"},
+			}},
 			{Name: "pieces", Doc: "linear between points, constant before the first and after the last", Args: []Row{
 				{Path: "at", Type: ShareList, Default: "[0%, 10%, 50%, 100%]", Max: 1, Doc: "shares of the budget, ascending"},
 				{Path: "factor", Type: RealList, Default: "[0, 1, 1, 0.01]", Max: 1, Doc: "share of lr at each point"},
@@ -162,23 +164,23 @@ func evalRows() []Row {
 			Doc: "digits of the operands"},
 		{Path: "eval.operands", Type: IntList, Default: "auto", Words: "auto", Kinds: "sum", Min: 2, Max: maxOperands,
 			Doc: "number of operands, for each of eval.digits; auto: the largest of task.operands"},
-		{Path: "eval.samples", Type: Int, Default: "2000", Min: 1, Max: 1 << 30, Doc: "distinct problems per length or grid cell, held out or not; for trained lengths, a result estimates how many were trained on, and its table shows this from 5 % up; for a file, at most this many held-out problems per prompt length"},
+		{Path: "eval.samples", Type: Int, Default: "2000", Kinds: answered, Min: 1, Max: 1 << 30, Doc: "distinct problems per length or grid cell, held out or not; for trained lengths, a result estimates how many were trained on, and its table shows this from 5 % up; for a file, at most this many held-out problems per prompt length"},
 		{Path: "eval.pad", Type: Choice, Default: "=task.pad", Kinds: made, Doc: "fixed width of test problems", Choices: padOptions()},
-		{Path: "eval.metric", Type: Choice, Default: "exact_match", Doc: "when an answer is right", Choices: []Option{
+		{Path: "eval.metric", Type: Choice, Default: "exact_match", Kinds: answered, Doc: "when an answer is right", Choices: []Option{
 			{Name: "exact_match", Doc: "the whole answer matches"},
 			{Name: "first_token", Doc: "the first token matches"},
 		}},
-		{Path: "eval.mode", Type: Choice, Default: "verify", Doc: "decoding of answers", Choices: []Option{
+		{Path: "eval.mode", Type: Choice, Default: "verify", Kinds: answered, Doc: "decoding of answers", Choices: []Option{
 			{Name: "verify", Doc: "one pass over the reference answer, with the same result"},
 			{Name: "greedy", Doc: "token by token"},
 		}},
 		{Path: "eval.times", Type: IntList, Default: "none", Words: "none", Min: 1, Max: 1 << 10,
 			Doc: "further numbers of recurrences to test, to think longer"},
-		{Path: "eval.settle", Type: Int, Default: "none", Words: "none", Min: 2, Max: 1 << 10,
+		{Path: "eval.settle", Type: Int, Default: "none", Words: "none", Kinds: answered, Min: 2, Max: 1 << 10,
 			Doc: "most recurrences of a further test that runs the loop on each problem until its answer stays the same"},
-		{Path: "eval.every", Type: Budget, Default: "none", Words: "none", Min: 0, Max: 1e24, Doc: "interval of tests during training: steps, examples or FLOP; the last step is tested, too"},
+		{Path: "eval.every", Type: Budget, Default: "none", Words: "none", Kinds: answered, Min: 0, Max: 1e24, Doc: "interval of tests during training: steps, examples or FLOP; the last step is tested, too"},
 		{Path: "eval.during", Type: IntList, Default: "auto", Words: "auto", Kinds: made, Min: 1, Max: maxDigits,
 			Doc: "digits of the operands in these tests; auto: the longest trained length of the evaluation and three longer ones; trained lengths without a held-out problem are left out"},
-		{Path: "eval.during_samples", Type: Int, Default: "100", Min: 1, Max: 1 << 20, Doc: "problems per length in these tests"},
+		{Path: "eval.during_samples", Type: Int, Default: "100", Kinds: answered, Min: 1, Max: 1 << 20, Doc: "problems per length in these tests"},
 	}
 }

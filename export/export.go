@@ -62,6 +62,9 @@ func New(r Run) (*Model, error) {
 	if m.runs = m.Times; m.runs == 0 && r.Spec.Model.Loop != nil {
 		m.runs = r.Spec.Model.Loop.Times
 	}
+	if r.Spec.Task.Kind == "text" {
+		return nil, fmt.Errorf("a model of text has no export yet; its checkpoint is a safetensors file with the parameters by name")
+	}
 	problems, err := tasks.New(task.Config(r.Spec.Task.Task), r.Seed)
 	if err != nil {
 		return nil, err

@@ -139,6 +139,8 @@ func lengthsOf(task string) lengths {
 	switch task {
 	case "file":
 		return lengths{both: "length of the prompt (tokens)"}
+	case "text":
+		return lengths{both: "length of the text (tokens)"}
 	case "sort":
 		return lengths{"numbers (digits)", "array (numbers)", "length of the array and of its numbers"}
 	case "sum":

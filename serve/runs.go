@@ -27,8 +27,11 @@ type column struct {
 	sort      func(*row) string
 }
 
-// columns are the columns of every list. The column Overall, for problems of files, is only
-// shown where a run has it.
+// bits is the key of the tested loss of a model of text.
+const bits = "bits"
+
+// columns are the columns of every list. The column Overall, for problems of files, and the column
+// of texts are only shown where a run has them.
 var columns = []column{
 	{"run", "run", false, func(r *row) string { return r.Dir }, func(r *row) string { return r.Dir }},
 	{"state", "state", false, func(r *row) string { return string(r.State) }, func(r *row) string { return string(r.State) }},
@@ -40,6 +43,7 @@ var columns = []column{
 	{eval.ID, eval.ID, true, func(r *row) string { return percent(r.ID) }, func(r *row) string { return orNothing(r.ID, exactly) }},
 	{eval.OOD, eval.OOD, true, func(r *row) string { return percent(r.OOD) }, func(r *row) string { return orNothing(r.OOD, exactly) }},
 	{eval.Overall, eval.Overall, true, func(r *row) string { return percent(r.Overall) }, func(r *row) string { return orNothing(r.Overall, exactly) }},
+	{bits, "bits a character", true, func(r *row) string { return orNothing(r.Bits(), lossText) }, func(r *row) string { return orNothing(r.Bits(), exactly) }},
 	{"started", "started, UTC", false, func(r *row) string { return started(r, "2006-01-02 15:04") }, func(r *row) string { return started(r, "2006-01-02T15:04:05") }},
 }
 
@@ -130,6 +134,9 @@ func listed(rows []*row) (all []column, lines []line) {
 	all = slices.Concat(columns, settingColumns(runs))
 	if !slices.ContainsFunc(runs, func(r *list.Run) bool { return r.Overall != nil }) {
 		all = slices.DeleteFunc(all, func(c column) bool { return c.Key == eval.Overall })
+	}
+	if !slices.ContainsFunc(runs, func(r *list.Run) bool { return r.Bits() != nil }) {
+		all = slices.DeleteFunc(all, func(c column) bool { return c.Key == bits })
 	}
 	for _, r := range rows {
 		lines = append(lines, newLine(r, all))

@@ -251,6 +251,9 @@ func (v *view) Facts() (out []fact) {
 		if r.ExactMatch != nil {
 			out = append(out, fact{"exact match", percent(r.ExactMatch), ofProblems(v.Settings["train.report.problems"]), "held-out problems, while training"})
 		}
+		if x := r.HeldOutLoss; r.ExactMatch == nil && x != nil {
+			add("held-out loss", lossText(*x), fmt.Sprintf("nats a token; %s bits", lossText(*x/math.Ln2)))
+		}
 		if rate, left := v.pace(); rate > 0 {
 			add("examples/s", track.Thousands(int(rate+0.5)), "")
 			if v.State == list.Running && left > 0 {
@@ -305,6 +308,10 @@ func within(c *eval.Cell, t [2]int) bool { return c.I <= t[0] && c.J <= t[1] }
 
 // means returns the means of a test, with the number of problems where that is known.
 func means(r *eval.Result) (out []fact) {
+	if t := r.Text; t != (eval.Text{}) {
+		note := fmt.Sprintf("a character, mean over %s characters of %s", track.Thousands(t.Tokens), t.Of)
+		return []fact{{"nats", fmt.Sprintf("%.4f", t.Loss), "", note}, {"bits", fmt.Sprintf("%.4f", t.Bits), "", note}}
+	}
 	for _, m := range tested {
 		value := r.Mean(m.name)
 		if value == nil {

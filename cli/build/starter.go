@@ -22,6 +22,11 @@ type starter struct {
 	problems  func() []byte // the file that its task reads, NAME.txt; nil: no file
 }
 
+// gptText is the text of the starter gpt: a play that a grammar has written.
+//
+//go:embed starter/gpt.txt
+var gptText []byte
+
 var starters = []starter{
 	{"successor", "n + 1 with attention windows: the quick start", nil},
 	{"window", "addition with attention windows and cyclic positions", nil},
@@ -29,6 +34,7 @@ var starters = []starter{
 	{"looped", "addition with a looped decoder and Abacus positions", nil},
 	{"abc", "train, calibrate a bias from the attention, train again", nil},
 	{"grokking", "a + b modulo 97 from a file: memorized first, generalized later", sums},
+	{"gpt", "the next character of a text: nanoGPT's model for a processor", func() []byte { return gptText }},
 }
 
 // sums lists all problems of a + b modulo 97.

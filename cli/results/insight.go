@@ -48,6 +48,9 @@ func attend(sh *shell.Shell, run, problem string, times int) (*insight.Attention
 	if err != nil {
 		return nil, task.Problem{}, err
 	}
+	if p.problems.Reads() {
+		return nil, task.Problem{}, shell.Usagef("%s is of a text: attention is drawn for problems with answers", run)
+	}
 	asked, err := p.problems.Parse(problem)
 	if err != nil {
 		return nil, asked, err

@@ -32,7 +32,11 @@ var runOrders = []runOrder{
 	{eval.ID, func(a, b *list.Run) int { return byValue(a.ID, b.ID, false) }},
 	{eval.OOD, func(a, b *list.Run) int { return byValue(a.OOD, b.OOD, false) }},
 	{eval.Overall, func(a, b *list.Run) int { return byValue(a.Overall, b.Overall, false) }},
+	{bits, func(a, b *list.Run) int { return -byValue(a.Bits(), b.Bits(), true) }},
 }
+
+// bits names the tested loss of a model of text.
+const bits = "bits"
 
 // byValue compares two values. An unknown value is the smallest, or the largest if last is
 // set.
@@ -60,7 +64,7 @@ func OrderNames() string {
 // runsTable returns the list for programs.
 func runsTable(runs []*list.Run) table {
 	differing := list.Differing(runs)
-	heads := []string{"dir", "name", "state", "seed", "started", "device", "budget", "step", "loss", "exact_match", "seconds", eval.ID, eval.OOD, eval.Overall}
+	heads := []string{"dir", "name", "state", "seed", "started", "device", "budget", "step", "loss", "exact_match", "seconds", eval.ID, eval.OOD, eval.Overall, bits}
 	initial := slices.ContainsFunc(runs, func(r *list.Run) bool { return r.InitSeed != nil })
 	if initial {
 		heads = append(heads, "init_seed")
@@ -71,7 +75,7 @@ func runsTable(runs []*list.Run) table {
 		if !r.Started.IsZero() {
 			started = r.Started.Format("2006-01-02T15:04:05Z07:00")
 		}
-		row := []any{r.Dir, r.Name, r.State, r.Seed, started, r.Device, r.Budget, r.Step, exactly(r.Loss), exactly(r.ExactMatch), r.Seconds, exactly(r.ID), exactly(r.OOD), exactly(r.Overall)}
+		row := []any{r.Dir, r.Name, r.State, r.Seed, started, r.Device, r.Budget, r.Step, exactly(r.Loss), exactly(r.ExactMatch), r.Seconds, exactly(r.ID), exactly(r.OOD), exactly(r.Overall), exactly(r.Bits())}
 		if initial {
 			row = append(row, seedCell(r.InitSeed))
 		}
@@ -115,6 +119,10 @@ func PrintRuns(sh *shell.Shell, runs []*list.Run) error {
 	if slices.ContainsFunc(runs, func(r *list.Run) bool { return r.Overall != nil }) {
 		heads = append(heads, eval.Overall)
 	}
+	texts := slices.ContainsFunc(runs, func(r *list.Run) bool { return r.Bits() != nil })
+	if texts {
+		heads = append(heads, bits)
+	}
 	fmt.Fprintln(w, "run\tstate\tstep\tloss\theld out\t"+strings.Join(heads, "\t")+"\tsettings")
 	var damaged []*list.Run
 	for _, r := range runs {
@@ -127,9 +135,17 @@ func PrintRuns(sh *shell.Shell, runs []*list.Run) error {
 		}
 		tested := ""
 		for _, name := range heads {
+			if name == bits {
+				tested += number(r.Bits()) + "\t"
+				continue
+			}
 			tested += percent(r.Mean(name)) + "\t"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s%s\n", printable(r.Dir), r.State, r.Step, loss, percent(r.ExactMatch), tested, printable(r.Said(differing[path.Dir(r.Dir)])))
+		heldOut := percent(r.ExactMatch)
+		if r.ExactMatch == nil && r.HeldOut != nil {
+			heldOut = strconv.FormatFloat(*r.HeldOut, 'g', 3, 64)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s%s\n", printable(r.Dir), r.State, r.Step, loss, heldOut, tested, printable(r.Said(differing[path.Dir(r.Dir)])))
 	}
 	w.Flush()
 	for line := range strings.Lines(text.String()) {

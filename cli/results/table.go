@@ -58,6 +58,9 @@ const maxLengths = 12
 // value. The means come first. Then come the lengths that the spec tests, unless they are
 // many or make a grid. If lengths are requested, each has a column, tested or not.
 func (r *Row) columns() (heads []string, values []*float64) {
+	if t := &r.Result.Text; *t != (eval.Text{}) {
+		return []string{"nats", bits}, []*float64{&t.Loss, &t.Bits}
+	}
 	equal := func(c eval.Cell) bool { return c.J == 0 || c.I == c.J }
 	all := slices.Clone(r.Result.ByCell)
 	if len(r.Lengths) > 0 {
@@ -101,9 +104,25 @@ func (r *Row) Cells() (heads, texts []string) {
 	}
 	heads, values := r.columns()
 	for _, v := range values {
-		texts = append(texts, percent(v))
+		texts = append(texts, r.write()(v))
 	}
 	return heads, texts
+}
+
+// write returns how a row's values are written: losses of a text, or fractions.
+func (r *Row) write() func(*float64) string {
+	if r.Result.Text != (eval.Text{}) {
+		return number
+	}
+	return percent
+}
+
+// number writes a loss, or "-" for nil.
+func number(x *float64) string {
+	if x == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.4f", *x)
 }
 
 // means returns the columns of the first seed, with the mean over all seeds and the sample
@@ -120,7 +139,8 @@ func (r *Row) means() (heads, texts []string) {
 		text := "-"
 		if len(values) == len(r.mean) {
 			mean, deviation := list.Spread(values)
-			text = percent(&mean) + " ± " + percent(&deviation)
+			write := r.mean[0].write()
+			text = write(&mean) + " ± " + write(&deviation)
 		}
 		texts = append(texts, text)
 	}
@@ -188,6 +208,9 @@ func aligned(rows []Row) []Row {
 // legend of the means over lengths.
 func WriteTable(w io.Writer, rows []Row) error {
 	title, width := "exact match, %", 8
+	if !slices.ContainsFunc(rows, func(r Row) bool { return r.Result != nil && r.Result.Text == (eval.Text{}) }) {
+		title = "loss a character"
+	}
 	rows = withMeans(aligned(rows))
 	wide := len(title)
 	for i := range rows {
@@ -272,8 +295,11 @@ func percent(x *float64) string {
 var ranked = []string{eval.OOD, eval.OOD100, eval.ID, eval.Overall}
 
 // Compare orders results by their means, the better one last: by ood, then by ood100, id
-// and overall.
+// and overall; of a text by the loss.
 func Compare(a, b *eval.Result) int {
+	if none := (eval.Text{}); a.Text != none && b.Text != none {
+		return cmp.Compare(b.Text.Loss, a.Text.Loss)
+	}
 	for _, name := range ranked {
 		value := func(r *eval.Result) float64 {
 			if m := r.Mean(name); m != nil {

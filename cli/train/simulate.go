@@ -17,6 +17,7 @@ import (
 	"github.com/arithlang/mlc/runtime"
 	"github.com/arithlang/mlc/runtime/calibrate"
 	"github.com/arithlang/mlc/runtime/calibration"
+	"github.com/arithlang/mlc/runtime/continuing"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/program"
@@ -89,6 +90,9 @@ func modelOf(p *compiler.Program) (program.Model, error) {
 	}
 	model := program.Model{Name: m.Name, Spec: codegen.SpecText(p), SpecHash: p.Spec.Hash, Version: shell.Version,
 		Task: m.Task, Kit: tasks.Kit(), Train: m.Train, Eval: m.Eval, Think: thinking.Think, Params: m.Params, Plan: m.Plan, GPU: m.GPU, Files: filesOf(p.Spec)}
+	if m.Task.Kind == "text" {
+		model.Reader = continuing.Reader{}
+	}
 	if p.Stage == "" {
 		model.Axes = p.Spec.Axes
 	}

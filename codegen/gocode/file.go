@@ -23,6 +23,7 @@ const (
 	Runtime     Package = "github.com/arithlang/mlc/runtime"
 	Calibrate           = Runtime + "/calibrate"
 	Calibration         = Runtime + "/calibration"
+	Continuing          = Runtime + "/continuing"
 	Cores               = Runtime + "/cores"
 	CPU                 = Runtime + "/cpu"
 	BF16                = CPU + "/bf16"

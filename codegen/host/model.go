@@ -110,6 +110,9 @@ func Model(t Trainer) *gocode.File {
 	if asked.Loop > 0 {
 		fields["Think"] = gocode.Thinking.Qual("Think")
 	}
+	if t.Spec.Task.Kind == "text" {
+		fields["Reader"] = gocode.Continuing.Qual("Reader").Values()
+	}
 	fields["Plan"], fields["CPU"], fields["GPU"] = jen.Id("plan"), jen.Id("kernels"), jen.Id("gpu")
 	if n := t.Spec.Train.Lanes; n > 0 {
 		fields["Lanes"] = gocode.Program.Qual("Lanes").Values(gocode.Field("N", n), gocode.Field("CPU", jen.Id("lanes")))
@@ -149,7 +152,7 @@ func (t Trainer) taskConfig(f *gocode.File) jen.Code {
 // kit lists the parts that only some tasks link.
 func kit(t *check.Task) (fields []jen.Code) {
 	var kinds []jen.Code
-	for _, k := range []struct{ name, pkg string }{{"or", "vectors"}, {"sum", "sums"}, {"sort", "arrays"}, {"file", "lines"}} {
+	for _, k := range []struct{ name, pkg string }{{"or", "vectors"}, {"sum", "sums"}, {"sort", "arrays"}, {"file", "lines"}, {"text", "windows"}} {
 		if t.Kind == k.name || slices.Contains(t.Of, k.name) {
 			kinds = append(kinds, (gocode.Task + "/" + gocode.Package(k.pkg)).Qual("Kind").Call())
 		}

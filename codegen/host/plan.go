@@ -137,7 +137,7 @@ func ProgramField(entry string) string {
 var LayoutFields = map[string]string{
 	"Source": "source_tokens", "Target": "target_tokens",
 	"Example": kernel.RowExample, "Start": kernel.ExampleStart, "Length": kernel.ExampleLength,
-	"Labels": "labels", "Pred": "pred", "Loss": "loss", "Self": "self", "Cross": "cross",
+	"Labels": "labels", "Pred": "pred", "Loss": "loss", "Logits": "logits", "Self": "self", "Cross": "cross",
 }
 
 // layout prints the function that returns a memory's device.Layout.

@@ -10,7 +10,7 @@ import (
 // parts that need them stay zero. Such a spec is never returned to callers.
 func (c *checker) assemble(name string) *Spec {
 	s := &Spec{Name: name, Task: c.task(), Model: c.model(), Train: c.train(), Eval: c.eval()}
-	s.Task.Sequence, s.Task.Padded = s.Model.Loop != nil, c.get("train.lengths").is("padded")
+	s.Task.Sequence, s.Task.Padded = s.Model.Loop != nil, c.get("train.lengths").is("padded") || s.Task.reads()
 	c.byLength(s)
 	s.Train.Times, s.Train.Backprop = s.Model.Times(), c.backprop(s)
 	if s.Model.Loop != nil {
@@ -80,7 +80,7 @@ func (c *checker) task() Task {
 		Curriculum:       c.curriculum(),
 		Rounds:           c.longer(),
 		Holdout:          c.num("task.holdout"),
-		LossOnAll:        c.word("task.loss_on") == "all",
+		LossOnAll:        c.word("task.loss_on") == "all" || c.kind == "text",
 		Scratchpad:       c.flag("task.scratchpad"),
 		Separator:        c.word("task.separator"),
 		Tokens:           c.tokens(),
@@ -134,6 +134,7 @@ func (c *checker) train() Train {
 		Factor:      sched.arg("factor").list,
 		Warmup:      sched.num64("warmup"),
 		Cooldown:    sched.num64("cooldown"),
+		Least:       sched.num64("min"),
 		Clip:        c.num("train.clip"),
 		Batch:       c.int("train.batch"),
 		Ramp:        c.num("train.ramp"),

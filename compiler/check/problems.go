@@ -20,7 +20,7 @@ const (
 	maxSymbols = 1024     // in a file
 )
 
-// Problems are the contents of a file of problems: lines of prompt, separator, answer.
+// Problems are the contents of a file of problems: lines of prompt, separator, answer; or a text.
 // Lengths count tokens.
 type Problems struct {
 	Text    string   // the lines with line ends; tokens are joined by Task.Tokens.Join
@@ -50,6 +50,10 @@ func (c *checker) tokens() tokens.Rule {
 // readProblems reads the file of problems and the file of tests. It returns nil for other
 // tasks and after an error.
 func (c *checker) readProblems(rule tokens.Rule) (problems, tests *Problems) {
+	if c.kind == "text" {
+		c.problems = c.readText(rule)
+		return c.problems, nil
+	}
 	separator := c.word("task.separator")
 	if c.kind != "file" || c.values["task.path"] == nil || c.values["task.separator"] == nil || c.values["task.tokens"] == nil {
 		return nil, nil

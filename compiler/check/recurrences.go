@@ -108,6 +108,8 @@ func (c *checker) checkByLength(s *Spec) {
 	case s.Task.File != nil && (by.Digits != 0 || by.Operands != 0):
 		c.report("E0350", at, "times = %s, but problems of a file have no known digits or operands", text).
 			WithHelp("write times = prompt, which counts the tokens up to the answer")
+	case s.Task.reads():
+		c.report("E0350", at, "times = %s, but all windows of a text have the same length", text).WithHelp("write a number")
 	case s.Model.Loop.Times > maxRecurrences:
 		c.report("E0350", at, "times = %s is %d for the longest problems of training", text, s.Model.Loop.Times).
 			WithHelp("use at most %d, or shorter problems", maxRecurrences)

@@ -124,7 +124,11 @@ func (c *checker) checkDuring(s *Spec) {
 func (c *checker) checkUntested() {
 	help := "write eval.every = 500steps, or leave it out"
 	for _, path := range []string{"train.keep", "train.stop"} {
-		if v := c.get(path); v.is("best") || v.is("plateau") {
+		v := c.get(path)
+		if c.kind == "text" && (v.is("best") || v.is("plateau") || v.is("accuracy")) {
+			c.report("E0333", c.at(path), "%s = %s compares tests of answers, which a text does not have", path, v.word).
+				WithHelp("leave it out: reports have the loss on the held-out text")
+		} else if v.is("best") || v.is("plateau") {
 			c.report("E0333", c.at(path), "%s = %s compares tests during training, but eval.every = none", path, v.word).WithHelp("%s", help)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // checkTask reports attributes that the kind of task needs, and attributes that it cannot
 // use.
 func (c *checker) checkTask(t *Task) {
-	needs := map[string]string{"mixed": "of", "file": "path"}[t.Kind]
+	needs := map[string]string{"mixed": "of", "file": "path", "text": "path"}[t.Kind]
 	if needs != "" && c.values["task."+needs] == nil {
 		row := c.lang.rows["task."+needs]
 		c.report("E0308", c.where("task"), "task %s needs %s", t.Kind, needs).WithHelp("add %s = …: %s", needs, row.Doc)

@@ -326,7 +326,7 @@ func (c *checker) vetStarts(s *Spec) {
 // that begin with the most significant digit.
 func (c *checker) vetOrder(s *Spec) {
 	t := &s.Task
-	numbers := t.Kind != "or" && t.Kind != "parity" && t.Kind != "file"
+	numbers := t.Kind != "or" && t.Kind != "parity" && t.Kind != "file" && !t.reads()
 	if !numbers || t.ReversedOperands {
 		return
 	}

@@ -83,6 +83,9 @@ func (o *oddities) unseen(line int, prompt, answer, separator string) {
 
 // vetProblems warns of oddities in a task's files, and of tests that training contains.
 func (c *checker) vetProblems(s *Spec) {
+	if s.Task.reads() {
+		return
+	}
 	for _, file := range []struct {
 		path string
 		*Problems

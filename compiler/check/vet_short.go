@@ -34,6 +34,9 @@ const (
 // length, or the lines of a file.
 func (s *Spec) shortProblems() iter.Seq[*exercise] {
 	return func(yield func(*exercise) bool) {
+		if s.Task.reads() {
+			return // no token is an answer
+		}
 		cfg := task.Config(s.Task.Task)
 		cfg.Tests, cfg.Holdout, cfg.Examples, cfg.RandomPad = "", 0, 0, 0
 		if n := strings.LastIndexByte(cfg.Problems[:min(len(cfg.Problems), ofFile)], '\n'); n > 0 {

@@ -21,6 +21,8 @@ const (
 // (arXiv:2405.17399, the released code's character tokenizers).
 func (t *Task) Vocab() int {
 	switch {
+	case t.File != nil && t.reads():
+		return len(t.File.Symbols)
 	case t.File != nil:
 		return ownTokens + len(t.File.Symbols)
 	case t.Used:
@@ -57,6 +59,8 @@ func (t *Task) Said() int {
 // not included.
 func (t *Task) Digits() (first, last int) {
 	switch {
+	case t.reads():
+		return 0, -1
 	case t.File != nil:
 		return ownTokens, ownTokens + t.File.Digits - 1
 	case t.Used:

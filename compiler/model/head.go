@@ -6,7 +6,8 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 )
 
-// head builds x [B, T, D] -> pred [B, T] and, if rows are scored, loss [B, T].
+// head builds x [B, T, D] -> pred [B, T] and, if rows are scored, loss [B, T]; of a text also
+// logits [B, T, tokens].
 func (m *builder) head(md mode) (*ir.Func, error) {
 	s := m.spec.Model
 	l := m.newLayer("head", "head", s.Pos, streamHead, md)
@@ -25,6 +26,9 @@ func (m *builder) head(md mode) (*ir.Func, error) {
 		l.b.Result("loss", l.b.CrossEntropy(logits, labels), false)
 	}
 	l.b.Result("pred", l.b.ArgMax(logits), false)
+	if m.sampled(md) {
+		l.b.Result(Logits, logits, false)
+	}
 	return l.b.Func()
 }
 

@@ -25,6 +25,9 @@ func (c *caller) loopRows(md mode) (*plan.Program, error) {
 			c.buffer(Labels, ir.Ints(ir.Sym("B"), ir.Sym("T")), 1)
 			c.buffer(Loss, ir.T(ir.Sym("B"), ir.Sym("T")), 1)
 		}
+		if c.sampled(md) {
+			c.buffer(Logits, ir.T(ir.Sym("B"), ir.Sym("T"), ir.N(c.spec.Task.Vocab())), 1)
+		}
 		c.buffer(state, c.rows("T"), 2)
 		c.input(md, plan.At(state, 0))
 		c.runs(&plan.Loop{N: n, Runs: plan.Times}, "loop_layer", md, plan.AtLayer(state, 0).Turn(), nil)

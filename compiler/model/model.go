@@ -28,6 +28,7 @@ const (
 	Labels       = "labels"        // I32 [B, T], -1 for rows without a loss
 	Loss         = "loss"          // F32 [B, T]
 	Pred         = "pred"          // I32 [B, T]
+	Logits       = "logits"        // F32 [B, T, tokens], of a text
 	Self         = "self"          // F32 [B, H, T, T], from the program attention
 	Cross        = "cross"         // F32 [B, H, T, S], from the program attention
 )

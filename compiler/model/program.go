@@ -194,10 +194,14 @@ func (c *caller) embedTarget(md mode, to plan.Ref) {
 }
 
 // scored reports whether rows have losses: in training, and without dropout if reports or
-// tests during training need them.
+// tests need them.
 func (m *builder) scored(md mode) bool {
-	return md == training || md == teacher && (m.spec.Train.Report.Full || m.spec.Eval.During.Any())
+	return md == training || md == teacher && (m.spec.Train.Report.Full || m.spec.Eval.During.Any()) || m.sampled(md)
 }
+
+// sampled reports whether the logits of rows are stored, so that a text can be continued by
+// sampling.
+func (m *builder) sampled(md mode) bool { return md == teacher && m.spec.Task.Kind == "text" }
 
 // outcome predicts from the last layer's rows and computes the losses of scored rows.
 func (c *caller) outcome(md mode, x plan.Ref) {
@@ -205,6 +209,9 @@ func (c *caller) outcome(md mode, x plan.Ref) {
 	if c.scored(md) {
 		args["labels"] = plan.At(Labels, 0)
 		results["loss"] = plan.At(Loss, 0)
+	}
+	if c.sampled(md) {
+		results[Logits] = plan.At(Logits, 0)
 	}
 	c.call("head", func() (*ir.Func, error) { return c.head(md) }, args, results)
 }

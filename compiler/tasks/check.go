@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/arithlang/mlc/runtime/task"
+	"github.com/arithlang/mlc/runtime/task/windows"
 )
 
 // Check wants a Config that makes problems.
@@ -23,7 +25,7 @@ func (c Config) Check() error {
 		}
 		return nil // the parts are checked
 	}
-	if c.Kind == "file" {
+	if c.Listed() {
 		return c.checkFile()
 	}
 	k, ok := KindOf(c.Config)
@@ -71,7 +73,7 @@ func (c Config) checkCurriculum() error {
 	k := c.Curriculum
 	switch {
 	case !k.Any():
-	case c.Below > 0 || c.Examples > 0 || c.Kind == "file":
+	case c.Below > 0 || c.Examples > 0 || c.Listed():
 		return fmt.Errorf("a curriculum is for problems that are drawn anew, without a bound, a set of examples or a file")
 	case k.From != 0 && (k.From < c.DigitsLo || k.From > c.DigitsHi || k.Until <= 0 || k.Until > 1):
 		return fmt.Errorf("a curriculum from %d digits until %g of the training, of operands of %d to %d digits: want one of these lengths, and a share", k.From, k.Until, c.DigitsLo, c.DigitsHi)
@@ -89,7 +91,7 @@ func (c Config) checkRounds() error {
 	}
 	k, _ := KindOf(c.Config)
 	switch {
-	case k.Arity == 0 || k.Bits || c.Kind == "file" || c.Below > 0 || c.Examples > 0 || c.Curriculum.Any():
+	case k.Arity == 0 || k.Bits || c.Listed() || c.Below > 0 || c.Examples > 0 || c.Curriculum.Any():
 		return fmt.Errorf("rounds are for numbers that are drawn anew by their digits, of one kind, without a curriculum")
 	case r.Until <= c.DigitsHi || r.Step < 1 || r.Samples < 1 || r.Votes < 1 || r.Newest < 0 || r.Newest > 1:
 		return fmt.Errorf("rounds up to %d digits by %d, of %d problems with %d votes, behind problems of %d digits: want longer ones", r.Until, r.Step, r.Samples, r.Votes, c.DigitsHi)
@@ -104,6 +106,8 @@ func (c Config) checkFile() error {
 	switch {
 	case !c.Sequence:
 		return fmt.Errorf("encoder-decoders do not have it: use a decoder-only model")
+	case c.Kind == "text":
+		return windows.Check(utf8.RuneCountInString(c.Problems), c.LengthHi, c.Holdout)
 	case c.Separator == "":
 		return fmt.Errorf("no separator stands between prompt and answer")
 	case len(c.Problems)+len(c.Tests) > math.MaxInt32:

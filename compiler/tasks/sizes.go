@@ -110,7 +110,7 @@ func (c Config) TrainedSizes() []Size {
 	case "sort":
 		out = []Size{c.arraySize(lo, c.LengthLo), c.arraySize(hi, c.LengthHi)}
 	default:
-		if c.Kind == "file" || lo < 1 || c.Base < 2 {
+		if c.Listed() || lo < 1 || c.Base < 2 {
 			return nil
 		}
 		for _, cell := range c.boxes(lo, hi) {

@@ -13,11 +13,12 @@ import (
 	"github.com/arithlang/mlc/runtime/task/sequence"
 	"github.com/arithlang/mlc/runtime/task/sums"
 	"github.com/arithlang/mlc/runtime/task/vectors"
+	"github.com/arithlang/mlc/runtime/task/windows"
 )
 
 // Kit returns all kinds of tasks.
 func Kit() task.Kit {
-	return task.Kit{Kinds: []task.Kind{vectors.Kind(), sums.Kind(), arrays.Kind(), lines.Kind()}, Sequences: sequence.New, Carrying: carries.Draw}
+	return task.Kit{Kinds: []task.Kind{vectors.Kind(), sums.Kind(), arrays.Kind(), lines.Kind(), windows.Kind()}, Sequences: sequence.New, Carrying: carries.Draw}
 }
 
 // A Config is the configuration of a task, which may be invalid.

@@ -51,11 +51,13 @@ type Run struct {
 	Step       int               `json:"step"`                  // of the last report
 	Loss       *float64          `json:"loss,omitempty"`        // nats a token
 	ExactMatch *float64          `json:"exact_match,omitempty"` // measured while training, 0 to 1
+	HeldOut    *float64          `json:"held_out_loss,omitempty"`
 	Seconds    float64           `json:"seconds,omitempty"`     // spent on training
 	ID         *float64          `json:"id,omitempty"`          // means of the result, see eval.Mean
 	OOD        *float64          `json:"ood,omitempty"`
 	OOD100     *float64          `json:"ood100,omitempty"`
 	Overall    *float64          `json:"overall,omitempty"`
+	Text       eval.Text         `json:"text,omitzero"` // loss of a model of text
 	Settings   map[string]string `json:"settings,omitempty"` // of the spec, by path
 
 	order []string // of the settings
@@ -122,13 +124,16 @@ func (r *Run) fill(dir damage.Path) error {
 	if err := r.report(dir.Join(reporting, track.File)); err != nil {
 		return err
 	}
-	var means struct{ ID, OOD, OOD100, Overall *float64 } // leaves the cells unread
+	var means struct { // leaves the cells unread
+		ID, OOD, OOD100, Overall *float64
+		Text                     eval.Text
+	}
 	err = dir.Join(record.Results(trained, ""), eval.File).ReadSealed(&means)
 	tested := err == nil
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	r.ID, r.OOD, r.OOD100, r.Overall = means.ID, means.OOD, means.OOD100, means.Overall
+	r.ID, r.OOD, r.OOD100, r.Overall, r.Text = means.ID, means.OOD, means.OOD100, means.Overall, means.Text
 	switch {
 	case lock.Held(dir):
 		r.State = Running
@@ -145,6 +150,14 @@ func (r *Run) fill(dir damage.Path) error {
 // Mean returns a mean of the result by its name, or nil if there is none.
 func (r *Run) Mean(name string) *float64 {
 	return (&eval.Result{ID: r.ID, OOD: r.OOD, OOD100: r.OOD100, Overall: r.Overall}).Mean(name)
+}
+
+// Bits returns the tested loss of a model of text in bits a character, or nil.
+func (r *Run) Bits() *float64 {
+	if r.Text == (eval.Text{}) {
+		return nil
+	}
+	return &r.Text.Bits
 }
 
 // reports returns the stage whose last report tells the run's progress: the last stage that
@@ -187,7 +200,7 @@ func (r *Run) report(path damage.Path) error {
 	if err := json.Unmarshal([]byte(line), &last); err != nil {
 		return fmt.Errorf("%s is damaged: its last line: %w", path, err)
 	}
-	r.Step, r.Loss, r.ExactMatch, r.Seconds = last.Step, &last.Loss, last.ExactMatch, last.Seconds
+	r.Step, r.Loss, r.ExactMatch, r.HeldOut, r.Seconds = last.Step, &last.Loss, last.ExactMatch, last.HeldOutLoss, last.Seconds
 	return nil
 }
 

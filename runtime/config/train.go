@@ -24,6 +24,7 @@ type Train struct {
 	Factor      []float64 // pieces: factors of LR, one for each share of At
 	Warmup      float64   // fraction of the budget
 	Cooldown    float64   // fraction of the budget
+	Least       float64   // fraction of LR at the end of a cool-down
 	Clip        float64   // largest gradient norm; 0: unlimited
 	Batch       int       // examples a step
 	Ramp        float64   // fraction of the budget during which the batch grows to Batch

@@ -184,6 +184,7 @@ type Layout struct {
 	Labels  Ref // I32 [B, T] expected tokens, -1 where there is no loss
 	Pred    Ref // I32 [B, T] argmax of the logits
 	Loss    Ref // F32 [B, T] loss of each row (Gradients, and Forward if reports have losses)
+	Logits  Ref // F32 [B, T, tokens] (Forward of a model of text)
 	Self    Ref // F32 [B, heads, T, T] (Attention only)
 	Cross   Ref // F32 [B, heads, T, S] (Attention only, for a model with a source)
 }

@@ -112,7 +112,7 @@ type Score struct {
 // Score verifies whole answers in a pass that also computes losses. The plan's Forward must
 // have losses.
 func (m *Model) Score(ctx context.Context, problems []task.Problem) (Score, error) {
-	answers, err := m.losses(ctx, problems)
+	answers, err := m.Losses(ctx, problems)
 	var s Score
 	labels := 0
 	for _, a := range answers { // in this order, so that sums do not depend on launches
@@ -126,7 +126,7 @@ func (m *Model) Score(ctx context.Context, problems []task.Problem) (Score, erro
 	return s, err
 }
 
-// losses verifies whole answers, with losses.
-func (m *Model) losses(ctx context.Context, problems []task.Problem) ([]Answer, error) {
+// Losses verifies whole answers, with losses.
+func (m *Model) Losses(ctx context.Context, problems []task.Problem) ([]Answer, error) {
 	return m.ask(ctx, Question{Mode: ModeVerify, Metric: ExactMatch, Losses: true, Problems: problems})
 }

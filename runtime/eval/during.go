@@ -53,7 +53,7 @@ func (d *During) Tokens() float64 {
 // Run tests all lengths.
 func (d *During) Run(ctx context.Context) ([]track.Length, error) {
 	cells := d.problems()
-	answers, err := d.losses(ctx, slices.Concat(cells...))
+	answers, err := d.Losses(ctx, slices.Concat(cells...))
 	if err != nil {
 		return nil, err
 	}

@@ -42,6 +42,7 @@ type Test struct {
 	Own          []Pair         // cells that the means in the result file cover; nil: all
 	Patience     time.Duration  // tests cells together for about this long; 0: one by one
 	Progress     func(Progress) // called before each batch of cells
+	Reader       Reader         // tests a text in place of Cells; nil: a model of problems
 	Still        func() error   // returns an error if the run directory is gone; called before each write; nil: not checked
 }
 
@@ -113,7 +114,15 @@ func (t *Test) Run(ctx context.Context, dir string) (*Result, error) {
 		}
 		n = t.together(n, now)
 	}
-	if err := t.keep(r, dir, nil, 0); err != nil { // a killed test may have left half of a result
+	start := time.Now()
+	if t.Reader != nil {
+		var err error
+		if r.Text, err = t.Reader.Test(ctx, &t.Model); err != nil {
+			return nil, err
+		}
+		took = time.Since(start)
+	}
+	if err := t.keep(r, dir, nil, took); err != nil { // a killed test may have left half of a result
 		return nil, err
 	}
 	t.summarise(r, t.Cells)
@@ -227,7 +236,7 @@ func (t *Test) keep(r *Result, dir string, cells []Cell, took time.Duration) err
 // saved reports whether the files in dir already have the content of r.
 func (t *Test) saved(r *Result, dir string) bool {
 	there, err := Load(damage.At(dir))
-	if err != nil || there == nil || there.Settings != t.Settings || !slices.Equal(there.ByCell, r.ByCell) {
+	if err != nil || there == nil || there.Settings != t.Settings || there.Text != r.Text || !slices.Equal(there.ByCell, r.ByCell) {
 		return false
 	}
 	table, err := damage.At(dir).Join(gridFile).Read()
@@ -251,6 +260,9 @@ func cannotSave(err error) error { return fmt.Errorf("cannot save the result: %w
 
 // summarise computes all that follows from the cells, with means over some of them.
 func (t *Test) summarise(r *Result, over []Pair) {
+	if t.Reader != nil {
+		return
+	}
 	if t.Task.Sums() {
 		_, r.Second = t.Task.Axes()
 	}

@@ -99,6 +99,9 @@ func (r *Result) described() string {
 // Summary returns one line: each mean with its number of lengths. Without means it is the
 // fraction of all problems.
 func (r *Result) Summary() string {
+	if r.Text != (Text{}) {
+		return r.Text.String()
+	}
 	var parts []string
 	for _, m := range r.Means() {
 		part := fmt.Sprintf("%s %s %%", m.Name, track.Percent(*m.Value))

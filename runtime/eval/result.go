@@ -50,6 +50,7 @@ type Result struct {
 	ByLength     map[string]float64 `json:"by_length,omitzero"`         // cells with two operands of the same length
 	ByPrompt     map[string]float64 `json:"by_prompt_length,omitempty"` // problems of a file, by the tokens of the prompt
 	ByCell       []Cell             `json:"by_cell"`                    // ordered by the first, then by the second length
+	Text         Text               `json:"text,omitzero"`              // of a model of text, in place of all means and cells
 }
 
 // A Cell counts the right answers of a Pair of lengths. In JSON it is [i, j, samples, correct],
@@ -188,6 +189,9 @@ func mean(x []float64) *float64 {
 // grid returns the content of grid.csv, one line a cell.
 func (r *Result) grid() string {
 	var b strings.Builder
+	if t := r.Text; t != (Text{}) {
+		return fmt.Sprintf("characters,loss,bits\n%d,%g,%g\n", t.Tokens, t.Loss, t.Bits)
+	}
 	fmt.Fprintf(&b, "i,j,samples,correct,%s\n", r.Metric)
 	for _, c := range r.ByCell {
 		fmt.Fprintf(&b, "%d,%d,%d,%d,%g\n", c.I, c.J, c.Samples, c.Correct, c.Fraction())

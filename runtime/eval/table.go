@@ -13,6 +13,9 @@ import (
 // most width columns wide.
 func (r *Result) Table(width int) string {
 	var b strings.Builder
+	if r.Text != (Text{}) {
+		return r.Text.table()
+	}
 	grid, line := r.split()
 	if len(grid) == 0 || r.Second != "" {
 		r.lines(&b)

@@ -74,7 +74,8 @@ type Solving struct {
 	Dir      string   `arg:"" optional:"" name:"RUN" help:"Run directory."`
 	Problems []string `arg:"" optional:"" name:"PROBLEM" help:"Problems to solve; by default one per line of standard input."`
 	Times    int      `help:"Recurrences of the loop, instead of training's." positive:"8" placeholder:"N"`
-	Thinking bool     `help:"Show the answer after each recurrence of the loop. mlc plot draws it from the output with --json."`
+	config.Sampling
+	Thinking bool `help:"Show the answer after each recurrence of the loop. mlc plot draws it from the output with --json."`
 }
 
 // Timing says how steps are timed.

@@ -28,6 +28,7 @@ type Model struct {
 	Train    train.Config
 	Eval     eval.Config
 	Think    eval.Thinker   // nil: the model has no loop
+	Reader   eval.Reader    // nil: the model is not of text
 	Params   []device.Param // in arena order
 	Plan     device.Plan
 	CPU      []cpu.Kernel // the kernel table, indexed by Queue.Launch's kernel

@@ -191,6 +191,8 @@ const (
 	OfTestFile = "problems of the test file"
 	OfHeldOut  = "held-out problems"
 	OfTraining = "problems of training"
+	OfText     = "the text of training"
+	OfHeldText = "the held-out text"
 )
 
 // Tested says which problems of a file are tested; "" for other tasks.
@@ -455,8 +457,11 @@ func (t *Task) Many() bool { return t.Arrays() || t.Sums() }
 // Listed reports whether a file lists the problems. Lengths returns their lengths.
 func (t *Task) Listed() bool { return t.cfg.Listed() }
 
-// Listed reports whether a file lists the problems.
-func (c *Config) Listed() bool { return c.Kind == "file" }
+// Listed reports whether a file lists the problems, or is a text of windows.
+func (c *Config) Listed() bool { return c.Kind == "file" || c.Kind == "text" }
+
+// Reads reports whether problems are windows of a text, which have no answers.
+func (t *Task) Reads() bool { return t.cfg.Kind == "text" }
 
 // Lengths returns the lengths in tokens of a file's tested prompts, in ascending order.
 func (t *Task) Lengths() []int {

@@ -34,3 +34,6 @@ func Nearest(x float64, parts int) int {
 	const lost = 1e-9 // rounding error of a half
 	return min(max(int(math.Floor(float64(float64(parts)*x)+0.5+lost)), 1), parts-1)
 }
+
+// Nats writes a loss in nats and in bits.
+func Nats(loss float64) string { return fmt.Sprintf("%.4f nats, %.4f bits", loss, loss/math.Ln2) }

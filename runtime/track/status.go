@@ -53,6 +53,9 @@ func (p *Progress) fields() []field {
 	if p.ExactMatch != nil {
 		all = append(all, field{"exact match", match(*p.ExactMatch), 3})
 	}
+	if p.ExactMatch == nil && p.HeldOutLoss != nil {
+		all = append(all, field{"held out", Nats(*p.HeldOutLoss), 3})
+	}
 	if p.TrainExactMatch != nil {
 		all = append(all, field{"of training", match(*p.TrainExactMatch), 7})
 	}

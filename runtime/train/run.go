@@ -123,18 +123,19 @@ func (r *run) note() {
 		return
 	}
 	r.report = track.Report{Step: s.Step, Examples: s.Examples, Tokens: s.Tokens, Loss: last.Loss, LR: r.stepper.rate, GradNorm: last.GradNorm,
-		ExactMatch: r.report.ExactMatch, TrainExactMatch: r.report.TrainExactMatch, Seconds: r.elapsed().Seconds(), Stage: cmp.Or(r.Stage, "train")}
+		ExactMatch: r.report.ExactMatch, TrainExactMatch: r.report.TrainExactMatch, HeldOutLoss: r.report.HeldOutLoss, Seconds: r.elapsed().Seconds(), Stage: cmp.Or(r.Stage, "train")}
 }
 
 // test measures a report's exact match on held-out problems. A Full report also has losses, and
-// scores on training problems.
+// scores on training problems. A report of a text has losses, and no exact match.
 func (r *run) test() (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("the test after step %d failed: %w", r.State.Step, err)
 		}
 	}()
-	if !r.Config.Report.Full {
+	reads := r.Task.Reads()
+	if !r.Config.Report.Full && !reads {
 		if r.Task.HoldsOut() {
 			var match float64
 			match, err = r.glance(true)
@@ -142,16 +143,24 @@ func (r *run) test() (err error) {
 		}
 		return err
 	}
-	s, err := r.Score(false, r.measured(false))
-	if err != nil {
-		return err
+	match := func(x float64) *float64 {
+		if reads {
+			return nil
+		}
+		return &x
 	}
-	r.report.TrainExactMatch, r.report.TrainLoss = &s.ExactMatch, &s.Loss
+	if r.Config.Report.Full {
+		s, err := r.Score(false, r.measured(false))
+		if err != nil {
+			return err
+		}
+		r.report.TrainExactMatch, r.report.TrainLoss = match(s.ExactMatch), &s.Loss
+	}
 	if !r.Task.HoldsOut() {
 		return nil
 	}
 	held, err := r.Score(true, r.measured(true))
-	r.report.ExactMatch, r.report.HeldOutLoss = &held.ExactMatch, &held.Loss
+	r.report.ExactMatch, r.report.HeldOutLoss = match(held.ExactMatch), &held.Loss
 	return err
 }
 

@@ -49,7 +49,7 @@ func (c *Config) rate(at float64) float64 {
 		factor = at / c.Warmup
 	}
 	if left := max(1-at, 0); left < cooldown {
-		factor = min(factor, schedules[c.Schedule](left/cooldown))
+		factor = min(factor, c.Least+float64((1-c.Least)*schedules[c.Schedule](left/cooldown)))
 	}
 	return c.LR * factor
 }

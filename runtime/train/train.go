@@ -206,7 +206,7 @@ func (t *Trainer) Run(ctx context.Context) (err error) {
 	if err := t.comparable(); err != nil {
 		return err
 	}
-	log, last, err := track.Open(t.Dir, t.State.Step, t.Config.Report.Full)
+	log, last, err := track.Open(t.Dir, t.State.Step, t.Config.Report.Full || t.Task.Reads())
 	if err != nil {
 		return err
 	}

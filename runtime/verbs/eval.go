@@ -124,6 +124,9 @@ func (c *Eval) test(a world.App, dir string) (*eval.Test, error) {
 // check returns an error for flags that do not fit the model.
 func (c *Eval) check(m *program.Model) error {
 	spec := &m.Eval
+	if m.Reader != nil && (c.Samples > 0 || c.Metric != "" || c.Mode != "") {
+		return world.Usagef("a text has no problems to sample: leave out --samples, --metric and --mode")
+	}
 	if m.Task.Listed() && (c.Grid != nil || c.Diagonal != nil || c.Digits != nil) {
 		return world.Usagef("the problems come from a file: leave out --grid, --diagonal and --digits")
 	}
@@ -206,12 +209,15 @@ func NewTest(a world.App, machine device.Machine, dir string, rec *record.Record
 		Model: eval.Model{Machine: machine, Plan: &m.Plan, Task: problems, Seed: rec.Seed, Ranks: a.EvalRanks()},
 		Settings: eval.Settings{Name: rec.Name, SpecHash: m.SpecHash, Seed: rec.Seed, Mode: eval.ModeVerify, Metric: eval.ExactMatch,
 			ExamplesTrained: state.Examples, Samples: m.Eval.Samples, Pad: [2]int{pad.To, pad.Step}},
-		Cells: m.Eval.Cells(problems), Patience: time.Second}
+		Cells: m.Eval.Cells(problems), Patience: time.Second, Reader: m.Reader}
 	if m.Eval.Greedy {
 		t.Mode = eval.ModeGreedy
 	}
 	if m.Eval.FirstToken {
 		t.Metric = eval.FirstToken
+	}
+	if m.Reader != nil {
+		t.Metric, t.Samples = eval.Nats, 0
 	}
 	t.Trained.I, t.Trained.J = problems.Extent()
 	if dir == "" {

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/flags"
 	"github.com/arithlang/mlc/runtime/interrupt"
+	"github.com/arithlang/mlc/runtime/program"
 	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/track"
 	"github.com/arithlang/mlc/runtime/world"
@@ -52,6 +54,9 @@ func (c *Solve) Run(a world.App) error {
 	if c.Thinking && a.Model.Eval.Loop == 0 {
 		return world.Usagef("--thinking: this model has no loop, its layers are run once")
 	}
+	if err := c.sampled(&a.Model); err != nil {
+		return err
+	}
 	test, err := c.test(a, dir)
 	if err != nil {
 		return err
@@ -63,6 +68,42 @@ func (c *Solve) Run(a world.App) error {
 	if e, interrupted := interrupt.In(err); interrupted {
 		return e // the problem at hand does not matter
 	}
+	return err
+}
+
+// sampled returns an error for flags of texts that do not fit the model.
+func (c *Solve) sampled(m *program.Model) error {
+	switch s := c.Sampling; {
+	case m.Reader == nil && s != (config.Sampling{Temperature: 1}):
+		return world.Usagef("--tokens, --temperature, --top-k and --seed: this model answers problems, and adds to no text")
+	case !(s.Temperature >= 0): // also not a number
+		return world.Usagef("--temperature %g: want 0 or more", s.Temperature)
+	case m.Reader != nil && c.Thinking:
+		return world.Usagef("--thinking: a text has no right answer to compare with")
+	}
+	return nil
+}
+
+// extend continues a text. Its characters are printed as they come.
+func (c *Solve) extend(a world.App, t *eval.Test, text string) error {
+	said := answer{Problem: text}
+	if !c.JSON {
+		fmt.Fprint(a.Out, text)
+	}
+	_, err := world.Await(a, func() (struct{}, error) {
+		return struct{}{}, t.Reader.Continue(a.Ctx, &t.Model, text, c.Sampling, func(more string) {
+			if said.Answer += more; !c.JSON {
+				fmt.Fprint(a.Out, more)
+			}
+		})
+	})
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return world.PrintJSON(a, said)
+	}
+	_, err = fmt.Fprintln(a.Out)
 	return err
 }
 
@@ -118,6 +159,9 @@ func (c *Solve) solve(a world.App, t *eval.Test, text string) error {
 	p, err := t.Task.Parse(text)
 	if err != nil {
 		return world.Usage(err)
+	}
+	if t.Reader != nil {
+		return c.extend(a, t, text)
 	}
 	if err := eval.ReachesProblem(a.Model.Eval.Reach, t.Task, p); err != nil {
 		return world.Usage(fmt.Errorf("%q: %w", t.Task.Text(p), err))

@@ -251,7 +251,11 @@ func (c *Train) Finish(ctx context.Context, a world.App, machine device.Machine,
 			c.Say(a, "the best checkpoint is of step %d; test it with: %s eval %s --best\n", best.State.Step, a.Args[0], dir)
 		}
 	}
-	c.Say(a, "next: %s solve %s '%s'\n", flag.Word(a.Args[0]), flag.Word(dir), test.Task.Text(showpiece(test)))
+	next := test.Task.Text(showpiece(test))
+	if test.Reader != nil {
+		next, _, _ = strings.Cut(strings.TrimSpace(next), "\n")
+	}
+	c.Say(a, "next: %s solve %s '%s'\n", flag.Word(a.Args[0]), flag.Word(dir), next)
 	return nil
 }
 

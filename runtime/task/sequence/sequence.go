@@ -31,6 +31,9 @@ func (v *Vocabulary) Lay(d *task.Draft, b task.Batch) {
 	}
 }
 
+// NoEnd is the end in a Vocabulary whose sequences have none.
+const NoEnd = -1
+
 // Write makes the tokens of a sequence, prompt=answer and the end.
 func (v *Vocabulary) Write(t *task.Task, d *task.Draft) error {
 	d.Tokens, d.Written = d.Tokens[:0], 0
@@ -42,7 +45,9 @@ func (v *Vocabulary) Write(t *task.Task, d *task.Draft) error {
 	} else if err := v.numbers(t, d); err != nil {
 		return err
 	}
-	d.Tokens = append(d.Tokens, v.own.EOS)
+	if v.own.EOS != NoEnd {
+		d.Tokens = append(d.Tokens, v.own.EOS)
+	}
 	return nil
 }
 
