@@ -113,8 +113,10 @@ func (b *builder) problem(t *trainer, after, n int) (path string, err error) {
 		return "", err
 	}
 	path = filepath.Join(b.temp, fmt.Sprintf("%s-%d-%d.json", t.Name, after, n))
-	if err := t.export(exportOf(path)); err != nil {
-		return "", err
+	if !t.Torch {
+		if err := t.export(exportOf(path)); err != nil {
+			return "", err
+		}
 	}
 	return path, p.Write(path)
 }

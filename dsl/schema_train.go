@@ -95,8 +95,8 @@ func trainRows() []Row {
 			Doc: "examples whose gradients one thread or GPU adds up, as one leaf of a tree of sums: it sets the order of additions, and a batch has work for as many threads or GPUs as chunks; auto: a 4th to a 16th of the batch"},
 		{Path: "train.budget", Type: Budget, Default: "1000steps", Min: 0, Max: 1e24, Doc: "length of training: steps, examples, time or FLOP"},
 		{Path: "train.report", Type: Choice, Default: "brief", Doc: "measurements during training, without dropout, in metrics.jsonl and metrics.csv", Choices: []Option{
-			{Name: "brief", Args: reports(), Doc: "exact match on held-out problems"},
-			{Name: "full", Args: reports(), Doc: "exact match and loss, in nats per token that counts, on held-out and training problems"},
+			{Name: "brief", Args: reports(), Doc: "exact match on held-out problems; of a text the same as full"},
+			{Name: "full", Args: reports(), Doc: "exact match and loss, in nats per token that counts, on held-out and training problems; of a text the loss alone"},
 		}},
 		{Path: "train.precision", Type: Choice, Default: "auto", Doc: "number format of the factors of matrix products, in training and tests", Choices: []Option{
 			{Name: "auto", Doc: "f32"},

@@ -168,7 +168,6 @@ func (c *comparison) Results() (out []setting) {
 		}, value, 1)
 	}
 	row("bits a character of the tested text", func(v *view) string { return orNothing(v.Run.Bits(), lossText) }, func(v *view) *float64 { return v.Run.Bits() }, -1)
-	row("held-out loss, last report", func(v *view) string { return orNothing(v.HeldOut, lossText) }, func(v *view) *float64 { return v.HeldOut }, -1)
 	row("exact match, last report", func(v *view) string { return percent(v.ExactMatch) }, func(v *view) *float64 { return v.ExactMatch }, 1)
 	row("loss, last report", func(v *view) string { return orNothing(v.Loss, lossText) }, func(v *view) *float64 { return v.Loss }, -1)
 	row("steps", func(v *view) string { return track.Thousands(v.Step) }, nothing, 0)

@@ -53,6 +53,7 @@ class Kind:
     cross_mask: Callable | None  # None: open
     period: int  # of the positions; 0: none
     fire: bool
+    gpt: bool = False
 
 
 KINDS = {
@@ -60,6 +61,7 @@ KINDS = {
     "successor": Kind(window, successor_cross, 3, False),
     "fire": Kind(causal, None, 0, True),
     "looped": Kind(causal, None, 0, False),
+    "gpt": Kind(causal, None, 0, False, True),
 }
 
 
@@ -92,7 +94,7 @@ class Model:
     layers: int
     vocab: int
     dropout: float
-    adam: dict[str, float]  # lr, beta1, beta2, eps
+    adam: dict[str, float]  # lr, beta1, beta2, eps; decay of matrices and tables, and largest norm of a gradient, or 0
     batches: list[Batch]
     loop: Loop | None  # None: an encoder and a decoder
 
@@ -164,7 +166,18 @@ def looped_shapes(m: Model) -> dict[str, tuple[int, ...]]:
     return every | {f"head.{name}": s for name, s in head.items()}
 
 
+def gpt_shapes(m: Model) -> dict[str, tuple[int, ...]]:
+    w = m.width
+    norm = {"norm.gamma": (w,), "norm.beta": (w,)}
+    layer = {f"self.{part}.w": (w, w) for part in "qkvo"} | {"ffn.in.w": (w, m.hidden), "ffn.out.w": (m.hidden, w)}
+    layer |= {f"{part}.{name}": s for part in ("self", "ffn") for name, s in norm.items()}
+    every = {"embed.token": (m.vocab, w), "embed.position": (m.loop.table, w)} | {f"head.{name}": s for name, s in norm.items()}
+    return every | {f"loop.{l}.{name}": s for l in range(m.loop.layers) for name, s in layer.items()}
+
+
 def shapes(m: Model) -> dict[str, tuple[int, ...]]:
+    if m.kind.gpt:
+        return gpt_shapes(m)
     if m.loop:
         return looped_shapes(m)
 

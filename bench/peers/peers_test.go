@@ -24,6 +24,7 @@ func TestProblems(t *testing.T) {
 		"looped":         "B 128, S 0, T 33, 2 heads of 128, hidden 256, 0 layers, dropout 0, lr 0.001, 2 looped 2 times, 1 with gradients, from noise of 0.02, offsets to 16 of 128 rows",
 		"looped8x2":      looped8x2,
 		"looped8x2-bf16": looped8x2,
+		"gpt":            "B 12, S 0, T 64, 4 heads of 128, hidden 512, 0 layers, dropout 0, lr 0.001, 4 looped 1 times, 1 with gradients, from noise of 0, offsets to 0 of 128 rows",
 		"fire-40":        "B 64, S 41, T 40, 8 heads of 256, hidden 1024, 4 layers, dropout 0, lr 0.001",
 		"fire-80":        "B 64, S 81, T 80, 8 heads of 256, hidden 1024, 4 layers, dropout 0, lr 0.001",
 	}
@@ -74,7 +75,7 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	files, err := os.ReadDir(dir)
-	if err != nil || len(files) != 10 {
+	if err != nil || len(files) != 11 {
 		t.Errorf("%d files, %v", len(files), err)
 	}
 	for _, f := range files {

@@ -58,6 +58,8 @@ func Cases() []Case {
 			Title: "8 layers applied twice, 512 examples"},
 		{Name: "looped8x2-bf16", Kind: "looped", Spec: "specs/looped8x2.arith", Set: append(append(large[:len(large):len(large)], "train.precision=bf16"), simple...), Torch: true, GPU: true,
 			Title: "the same in bf16"},
+		{Name: "gpt", Kind: "gpt", Spec: "cli/build/starter/gpt.arith", Set: []string{"train.schedule=constant"}, Torch: true, Kernels: true,
+			Title: "nanoGPT's character-level model for a processor, 12 windows of 64"},
 		{Name: "fire-80", Kind: "fire", Spec: "bench/specs/fire.arith", Set: []string{"task.pad=zero(to = 79)"}, Kernels: true,
 			Title: "decoder with FIRE, 80 rows"},
 	}
@@ -101,7 +103,7 @@ type Batch struct {
 func NewProblem(kind string, spec *check.Spec, tensors map[string][]int) Problem {
 	m, o := &spec.Model, &spec.Train
 	p := Problem{Kind: kind, Width: m.Width, Heads: m.Heads, Hidden: m.Hidden, Dropout: m.Dropout,
-		Adam:    map[string]float64{"lr": o.LR, "beta1": o.Beta1, "beta2": o.Beta2, "eps": o.Eps},
+		Adam:    map[string]float64{"lr": o.LR, "beta1": o.Beta1, "beta2": o.Beta2, "eps": o.Eps, "decay": o.Decay, "clip": o.Clip},
 		Tensors: tensors}
 	if l := m.Loop; l != nil {
 		p.Loop = &Loop{Layers: l.Layers, Times: l.Times, WithGrad: o.Backprop, Noise: l.Std, MaxOffset: m.Position.MaxOffset,

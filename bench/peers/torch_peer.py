@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import models
+from gpt_torch import GPT
 from looped_torch import Looped
 from models import Model, State
 
@@ -142,8 +143,12 @@ class Peer:
         self.module = self.model(m).to(device)
         self.params = dict(self.module.named_parameters())
         adam = m.adam
-        self.optimizer = torch.optim.Adam(self.params.values(), lr=adam["lr"], betas=(adam["beta1"], adam["beta2"]),
-                                          eps=adam["eps"], fused=True, capturable=self.capturable)
+        self.clip = adam["clip"]
+        rule = torch.optim.AdamW if adam["decay"] else torch.optim.Adam
+        groups = [{"params": [p for p in self.params.values() if (p.dim() > 1) == matrix], "weight_decay": adam["decay"] * matrix}
+                  for matrix in (True, False)]
+        self.optimizer = rule(groups, lr=adam["lr"], betas=(adam["beta1"], adam["beta2"]),
+                              eps=adam["eps"], fused=True, capturable=self.capturable)
         self.load(state)
         if backend:
             self.module.compile(backend=backend)
@@ -153,6 +158,8 @@ class Peer:
 
     @staticmethod
     def model(m: Model) -> nn.Module:
+        if m.kind.gpt:
+            return GPT(m)
         return Looped(m) if m.loop else Seq2Seq(m)
 
     def tensors(self, arrays: tuple[np.ndarray, ...]) -> list[torch.Tensor]:
@@ -201,6 +208,8 @@ class Peer:
             loss = self.module(*inputs)
         self.optimizer.zero_grad()
         loss.backward()
+        if self.clip:
+            nn.utils.clip_grad_norm_(self.params.values(), self.clip)
         self.optimizer.step()
         return loss
 

@@ -29,8 +29,8 @@ const (
 	places = "the mill|the harbour|the old bridge|the market|the north gate|the chapel|the orchard|the river"
 	things = "lantern|letter|barrel|bell|horse|ring|loaf|key|ladder|cloak|candle|boat"
 	traits = "broken|silver|heavy|little|wooden|black|borrowed|rusty|golden|empty"
-	verbs  = "carr|stud|bur"                             // a subject of the third person adds ies
-	acts   = "find|keep|bring|sell|hide|paint|want|hold" // … or s
+	verbs  = "carr|stud|bur"                             // … y of several, ies of one
+	acts   = "find|keep|bring|sell|hide|paint|want|hold" // … s of one
 	weeks  = "Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday"
 	counts = "two|three|four|five|six|seven|eight|nine"
 )
@@ -59,20 +59,14 @@ func (t *teller) noun() (text string, several bool) {
 
 // verb agrees with its subject.
 func (t *teller) verb(several bool) string {
-	switch stem := ""; {
-	case t.below(4) == 0:
-		stem = t.pick(verbs)
-		if several {
-			return stem + "y"
-		}
-		return stem + "ies"
-	default:
-		stem = t.pick(acts)
-		if several {
-			return stem
-		}
-		return stem + "s"
+	stem, one, more := t.pick(acts), "s", ""
+	if t.below(4) == 0 {
+		stem, one, more = t.pick(verbs), "ies", "y"
 	}
+	if several {
+		return stem + more
+	}
+	return stem + one
 }
 
 // someone is a subject: a person who is not the speaker, or several.
@@ -133,11 +127,8 @@ func tell(bytes int) string {
 	for scene := 1; b.Len() < bytes; scene++ {
 		fmt.Fprintf(&b, "Scene %d. %s.\n\n", scene, capital(t.pick(places)))
 		for range 6 + t.below(8) {
-			for next := speaker; next == speaker; {
+			for before := speaker; speaker == before; {
 				speaker = t.pick(names)
-				if speaker != next {
-					break
-				}
 			}
 			fmt.Fprintf(&b, "%s: ", speaker)
 			for n := range 1 + t.below(4) {

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/arithlang/mlc/compiler"
@@ -47,7 +49,11 @@ func dataText(p *compiler.Program, _ string) (string, error) {
 	if ls := t.Lengths(); len(ls) > 0 {
 		i = ls[len(ls)-1]
 	}
-	for k, q := range t.Cell(i, j, shownTested) {
+	tested := t.Cell(i, j, shownTested)
+	if t.Reads() {
+		tested = nil // they are the held-out ones
+	}
+	for k, q := range tested {
 		s.show(fmt.Sprintf("test problem %d of %s", k, cell(t, i, j)), q)
 	}
 	if s.err == nil && cfg.Sequence {
@@ -110,6 +116,11 @@ func (s *sample) show(title string, p task.Problem) {
 	}
 	b := s.task.NewBatch(1, w)
 	s.task.Encode(p, w, b)
+	if s.task.Reads() {
+		fmt.Fprintf(s.out, "\n%s: %q\n", title, s.task.Text(p))
+		s.rows(row{"symbol", s.symbols(b.Target)}, row{"token", numbers(b.Target)}, row{"says", s.symbols(b.Labels)})
+		return
+	}
 	fmt.Fprintf(s.out, "\n%s: %s = %s\n", title, s.task.Text(p), p.Answer)
 	if !s.cfg.Sequence {
 		s.rows(row{"source", s.symbols(b.Source)}, row{"token", numbers(b.Source)})
@@ -159,6 +170,9 @@ func (s *sample) symbols(ids []int32) []string {
 		out[i] = "."
 		if id >= 0 {
 			out[i] = s.task.Symbol(id)
+			if strings.ContainsFunc(out[i], unicode.IsControl) {
+				out[i] = strings.Trim(strconv.Quote(out[i]), `"`)
+			}
 		}
 	}
 	return out

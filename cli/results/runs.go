@@ -64,7 +64,11 @@ func OrderNames() string {
 // runsTable returns the list for programs.
 func runsTable(runs []*list.Run) table {
 	differing := list.Differing(runs)
-	heads := []string{"dir", "name", "state", "seed", "started", "device", "budget", "step", "loss", "exact_match", "seconds", eval.ID, eval.OOD, eval.Overall, bits}
+	heads := []string{"dir", "name", "state", "seed", "started", "device", "budget", "step", "loss", "exact_match", "seconds", eval.ID, eval.OOD, eval.Overall}
+	texts := slices.ContainsFunc(runs, func(r *list.Run) bool { return r.Bits() != nil })
+	if texts {
+		heads = append(heads, bits)
+	}
 	initial := slices.ContainsFunc(runs, func(r *list.Run) bool { return r.InitSeed != nil })
 	if initial {
 		heads = append(heads, "init_seed")
@@ -75,7 +79,10 @@ func runsTable(runs []*list.Run) table {
 		if !r.Started.IsZero() {
 			started = r.Started.Format("2006-01-02T15:04:05Z07:00")
 		}
-		row := []any{r.Dir, r.Name, r.State, r.Seed, started, r.Device, r.Budget, r.Step, exactly(r.Loss), exactly(r.ExactMatch), r.Seconds, exactly(r.ID), exactly(r.OOD), exactly(r.Overall), exactly(r.Bits())}
+		row := []any{r.Dir, r.Name, r.State, r.Seed, started, r.Device, r.Budget, r.Step, exactly(r.Loss), exactly(r.ExactMatch), r.Seconds, exactly(r.ID), exactly(r.OOD), exactly(r.Overall)}
+		if texts {
+			row = append(row, exactly(r.Bits()))
+		}
 		if initial {
 			row = append(row, seedCell(r.InitSeed))
 		}

@@ -141,7 +141,7 @@ func (c *checker) train() Train {
 		RampFrom:    c.int("train.ramp_from"),
 		Chunk:       c.int("train.chunk"),
 		MicroBatch:  c.int("train.microbatch"),
-		Report:      config.Report{Every: report.int("every"), Problems: report.int("problems"), Full: report.is("full")},
+		Report:      config.Report{Every: report.int("every"), Problems: report.int("problems"), Full: report.is("full") || c.kind == "text"},
 		Precision:   c.word("train.precision"),
 		Seed:        uint64(c.num("train.seed")),
 	}

@@ -19,6 +19,9 @@ func (c *checker) checkLanes(s *Spec) {
 	if p := s.Train.Precision; p != "f32" {
 		c.report("E0356", c.at("train.precision"), "lanes compute in f32, but precision = %s", p).WithHelp("write precision = f32, or leave lanes out")
 	}
+	if s.Task.reads() {
+		c.report("E0357", c.at(path), "models of train.lanes = %d are compared by their answers, which a text does not have", n).WithHelp("leave lanes out")
+	}
 	if c.rounds != nil {
 		c.report("E0357", c.rounds.at, "in rounds each model would train on its own answers, but the models of train.lanes = %d share their problems", n).
 			WithHelp("leave lanes out")

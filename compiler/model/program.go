@@ -194,9 +194,9 @@ func (c *caller) embedTarget(md mode, to plan.Ref) {
 }
 
 // scored reports whether rows have losses: in training, and without dropout if reports or
-// tests need them.
+// tests during training need them.
 func (m *builder) scored(md mode) bool {
-	return md == training || md == teacher && (m.spec.Train.Report.Full || m.spec.Eval.During.Any()) || m.sampled(md)
+	return md == training || md == teacher && (m.spec.Train.Report.Full || m.spec.Eval.During.Any())
 }
 
 // sampled reports whether the logits of rows are stored, so that a text can be continued by

@@ -47,17 +47,17 @@ type Run struct {
 	Device     string            `json:"device,omitempty"`
 	Version    string            `json:"mlc_version,omitempty"`
 	Budget     string            `json:"budget,omitempty"`
-	Stage      string            `json:"stage,omitempty"`       // of a pipeline: the stage that Step to Seconds are from
-	Step       int               `json:"step"`                  // of the last report
-	Loss       *float64          `json:"loss,omitempty"`        // nats a token
-	ExactMatch *float64          `json:"exact_match,omitempty"` // measured while training, 0 to 1
-	HeldOut    *float64          `json:"held_out_loss,omitempty"`
-	Seconds    float64           `json:"seconds,omitempty"`     // spent on training
-	ID         *float64          `json:"id,omitempty"`          // means of the result, see eval.Mean
+	Stage      string            `json:"stage,omitempty"`         // of a pipeline: the stage that Step to Seconds are from
+	Step       int               `json:"step"`                    // of the last report
+	Loss       *float64          `json:"loss,omitempty"`          // nats a token
+	ExactMatch *float64          `json:"exact_match,omitempty"`   // measured while training, 0 to 1
+	HeldOut    *float64          `json:"held_out_loss,omitempty"` // the same of a text, nats a token
+	Seconds    float64           `json:"seconds,omitempty"`       // spent on training
+	ID         *float64          `json:"id,omitempty"`            // means of the result, see eval.Mean
 	OOD        *float64          `json:"ood,omitempty"`
 	OOD100     *float64          `json:"ood100,omitempty"`
 	Overall    *float64          `json:"overall,omitempty"`
-	Text       eval.Text         `json:"text,omitzero"` // loss of a model of text
+	Text       eval.Text         `json:"text,omitzero"`      // loss of a model of text
 	Settings   map[string]string `json:"settings,omitempty"` // of the spec, by path
 
 	order []string // of the settings
@@ -200,7 +200,10 @@ func (r *Run) report(path damage.Path) error {
 	if err := json.Unmarshal([]byte(line), &last); err != nil {
 		return fmt.Errorf("%s is damaged: its last line: %w", path, err)
 	}
-	r.Step, r.Loss, r.ExactMatch, r.HeldOut, r.Seconds = last.Step, &last.Loss, last.ExactMatch, last.HeldOutLoss, last.Seconds
+	r.Step, r.Loss, r.ExactMatch, r.Seconds = last.Step, &last.Loss, last.ExactMatch, last.Seconds
+	if r.ExactMatch == nil {
+		r.HeldOut = last.HeldOutLoss
+	}
 	return nil
 }
 

@@ -5,19 +5,28 @@ package continuing
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
+	"io"
 	"math"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/philox"
-	"github.com/arithlang/mlc/runtime/task"
 )
 
 // Reader is an eval.Reader.
 type Reader struct{}
+
+// The parts of a text that a test reads.
+const (
+	HeldOut = "the held-out text"
+	Trained = "the text of training"
+)
 
 // portion is how many windows of a test are in memory at a time.
 const portion = 1 << 12
@@ -26,9 +35,9 @@ const portion = 1 << 12
 // these are windows of the text of training.
 func (Reader) Test(ctx context.Context, m *eval.Model) (eval.Text, error) {
 	length, _ := m.Task.Extent()
-	out := eval.Text{Of: task.OfText}
+	out := eval.Text{Of: Trained}
 	if m.Task.HoldsOut() {
-		out.Of = task.OfHeldText
+		out.Of = HeldOut
 	}
 	sum := 0.0
 	for some := range chunks(m.Task.Each(length, 0, math.MaxInt32)) {
@@ -67,10 +76,37 @@ func chunks[T any](all func(yield func(T) bool)) func(yield func([]T) bool) {
 // Default is the number of characters that a prompt gets unless the sampling says otherwise.
 const Default = 200
 
-// Continue adds characters to a prompt. The model reads as many of the last ones as it has
+// Continue writes a prompt and characters after it, as they come, or as JSON. The model reads as many of the last ones as it has
 // positions. The draw of a character depends only on the seed and its number, so the text is the
 // same on any number of threads.
-func (Reader) Continue(ctx context.Context, m *eval.Model, prompt string, how config.Sampling, say func(text string)) error {
+func (Reader) Continue(ctx context.Context, m *eval.Model, prompt string, how config.Sampling, asJSON bool, out io.Writer) error {
+	if !(how.Temperature >= 0) { // also not a number
+		return fmt.Errorf("a temperature of %g: want 0 or more", how.Temperature)
+	}
+	said, err := strings.Builder{}, error(nil)
+	if !asJSON {
+		_, err = io.WriteString(out, prompt)
+	}
+	each := func(more string) {
+		said.WriteString(more)
+		if !asJSON && err == nil {
+			_, err = io.WriteString(out, more)
+		}
+	}
+	if err := extend(ctx, m, prompt, how, each); err != nil {
+		return err
+	}
+	if !asJSON && err == nil {
+		_, err = io.WriteString(out, "\n")
+	} else if err == nil {
+		line, _ := json.Marshal(map[string]string{"problem": prompt, "answer": said.String()}) // cannot fail for texts
+		_, err = fmt.Fprintf(out, "%s\n", line)
+	}
+	return err
+}
+
+// extend calls say with each character after a prompt.
+func extend(ctx context.Context, m *eval.Model, prompt string, how config.Sampling, say func(more string)) error {
 	symbols := m.Task.Vocabulary()
 	number := map[rune]int32{}
 	for id, symbol := range symbols {

@@ -67,25 +67,21 @@ func (r *Result) Means() []Mean {
 	return there
 }
 
-// Mean returns a mean by its name, or nil.
-func (r *Result) Mean(name string) *float64 {
+// named returns a mean by its name; the zero Mean for an unknown one.
+func (r *Result) named(name string) (found Mean) {
 	for _, m := range r.means() {
 		if m.Name == name {
-			return m.Value
+			found = m
 		}
 	}
-	return nil
+	return found
 }
 
+// Mean returns a mean by its name, or nil.
+func (r *Result) Mean(name string) *float64 { return r.named(name).Value }
+
 // What describes the cells of a mean in words; "" for unknown names.
-func (r *Result) What(name string) string {
-	for _, m := range r.means() {
-		if m.Name == name {
-			return m.What
-		}
-	}
-	return ""
-}
+func (r *Result) What(name string) string { return r.named(name).What }
 
 // described lists the means, each with a description.
 func (r *Result) described() string {

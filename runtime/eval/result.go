@@ -189,9 +189,6 @@ func mean(x []float64) *float64 {
 // grid returns the content of grid.csv, one line a cell.
 func (r *Result) grid() string {
 	var b strings.Builder
-	if t := r.Text; t != (Text{}) {
-		return fmt.Sprintf("characters,loss,bits\n%d,%g,%g\n", t.Tokens, t.Loss, t.Bits)
-	}
 	fmt.Fprintf(&b, "i,j,samples,correct,%s\n", r.Metric)
 	for _, c := range r.ByCell {
 		fmt.Fprintf(&b, "%d,%d,%d,%d,%g\n", c.I, c.J, c.Samples, c.Correct, c.Fraction())

@@ -14,7 +14,7 @@ import (
 func (r *Result) Table(width int) string {
 	var b strings.Builder
 	if r.Text != (Text{}) {
-		return r.Text.table()
+		return r.Text.String() + "\n"
 	}
 	grid, line := r.split()
 	if len(grid) == 0 || r.Second != "" {

@@ -191,8 +191,6 @@ const (
 	OfTestFile = "problems of the test file"
 	OfHeldOut  = "held-out problems"
 	OfTraining = "problems of training"
-	OfText     = "the text of training"
-	OfHeldText = "the held-out text"
 )
 
 // Tested says which problems of a file are tested; "" for other tasks.

@@ -127,15 +127,14 @@ func (r *run) note() {
 }
 
 // test measures a report's exact match on held-out problems. A Full report also has losses, and
-// scores on training problems. A report of a text has losses, and no exact match.
+// scores on training problems.
 func (r *run) test() (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("the test after step %d failed: %w", r.State.Step, err)
 		}
 	}()
-	reads := r.Task.Reads()
-	if !r.Config.Report.Full && !reads {
+	if !r.Config.Report.Full {
 		if r.Task.HoldsOut() {
 			var match float64
 			match, err = r.glance(true)
@@ -143,24 +142,16 @@ func (r *run) test() (err error) {
 		}
 		return err
 	}
-	match := func(x float64) *float64 {
-		if reads {
-			return nil
-		}
-		return &x
+	s, err := r.Score(false, r.measured(false))
+	if err != nil {
+		return err
 	}
-	if r.Config.Report.Full {
-		s, err := r.Score(false, r.measured(false))
-		if err != nil {
-			return err
-		}
-		r.report.TrainExactMatch, r.report.TrainLoss = match(s.ExactMatch), &s.Loss
-	}
+	r.report.TrainExactMatch, r.report.TrainLoss = s.ExactMatch, &s.Loss
 	if !r.Task.HoldsOut() {
 		return nil
 	}
 	held, err := r.Score(true, r.measured(true))
-	r.report.ExactMatch, r.report.HeldOutLoss = match(held.ExactMatch), &held.Loss
+	r.report.ExactMatch, r.report.HeldOutLoss = held.ExactMatch, &held.Loss
 	return err
 }
 

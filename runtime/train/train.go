@@ -72,8 +72,8 @@ type Match func(heldOut bool, first, n int) (float64, error)
 
 // A Score tells how well a model answers some problems.
 type Score struct {
-	ExactMatch float64
-	Loss       float64 // mean of the labels, nats
+	ExactMatch *float64 // nil: a text has no answers
+	Loss       float64  // mean of the labels, nats
 }
 
 // A Measure scores the first n problems, held out or of training, without dropout.
@@ -206,7 +206,7 @@ func (t *Trainer) Run(ctx context.Context) (err error) {
 	if err := t.comparable(); err != nil {
 		return err
 	}
-	log, last, err := track.Open(t.Dir, t.State.Step, t.Config.Report.Full || t.Task.Reads())
+	log, last, err := track.Open(t.Dir, t.State.Step, t.Config.Report.Full)
 	if err != nil {
 		return err
 	}

@@ -39,6 +39,20 @@ func TestRate(t *testing.T) {
 	}
 }
 
+// TestLeastRate compares with the formula of nanoGPT's schedule: min + (lr - min) (1 + cos(pi x)) / 2.
+func TestLeastRate(t *testing.T) {
+	cfg := Config{LR: 1e-3, Schedule: "cosine", Warmup: 0.05, Least: 0.1}
+	for _, at := range []float64{0.05, 0.3, 0.525, 0.9, 1} {
+		x := (at - 0.05) / 0.95
+		if got, want := cfg.rate(at), 1e-4+9e-4*(1+math.Cos(math.Pi*x))/2; math.Abs(got-want) > 1e-15 {
+			t.Errorf("the rate at %g is %g, want %g", at, got, want)
+		}
+	}
+	if got := cfg.rate(0.025); math.Abs(got-5e-4) > 1e-15 {
+		t.Errorf("halfway through the warm-up it is %g", got)
+	}
+}
+
 // TestPieces checks the schedule at its points and halfway between them.
 func TestPieces(t *testing.T) {
 	cfg := Config{LR: 2, Schedule: "pieces", At: []float64{0.1, 0.2, 0.6, 1}, Factor: []float64{0, 1, 1, 0.01}}

@@ -47,7 +47,7 @@ func (c *Eval) run(a world.App) error {
 	if err := c.check(&a.Model); err != nil {
 		return err
 	}
-	test, err := c.test(a, dir)
+	test, err := Load(&c.Flags, a, dir, c.WeightsFlags)
 	if err != nil {
 		return err
 	}
@@ -111,14 +111,6 @@ func (c *Eval) place(a world.App) (_ world.App, dir string, err error) {
 	}
 	dir, err = os.MkdirTemp("", "mlc-eval-")
 	return a, dir, err
-}
-
-// test returns the spec's test of the weights.
-func (c *Eval) test(a world.App, dir string) (*eval.Test, error) {
-	if c.Weights == "" {
-		return Load(&c.Flags, a, dir, c.WeightsFlags)
-	}
-	return loadFile(&c.Flags, a, c.WeightsFlags)
 }
 
 // check returns an error for flags that do not fit the model.
@@ -217,7 +209,7 @@ func NewTest(a world.App, machine device.Machine, dir string, rec *record.Record
 		t.Metric = eval.FirstToken
 	}
 	if m.Reader != nil {
-		t.Metric, t.Samples = eval.Nats, 0
+		t.Metric = "loss"
 	}
 	t.Trained.I, t.Trained.J = problems.Extent()
 	if dir == "" {

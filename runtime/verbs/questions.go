@@ -46,7 +46,11 @@ func (q Questions) Match(heldOut bool, first, n int) (float64, error) {
 // score is a train.Measure.
 func (q Questions) score(heldOut bool, n int) (train.Score, error) {
 	s, err := q.Score(context.Background(), q.sample(heldOut, 0, n))
-	return train.Score{ExactMatch: float64(s.Right) / float64(n), Loss: s.Loss}, err
+	out := train.Score{Loss: s.Loss}
+	if match := float64(s.Right) / float64(n); !q.Task.Reads() {
+		out.ExactMatch = &match
+	}
+	return out, err
 }
 
 // tests returns the tests during training that a spec asks for, or nil.

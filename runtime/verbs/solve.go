@@ -9,7 +9,6 @@ import (
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/flags"
 	"github.com/arithlang/mlc/runtime/interrupt"
-	"github.com/arithlang/mlc/runtime/program"
 	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/track"
 	"github.com/arithlang/mlc/runtime/world"
@@ -54,10 +53,10 @@ func (c *Solve) Run(a world.App) error {
 	if c.Thinking && a.Model.Eval.Loop == 0 {
 		return world.Usagef("--thinking: this model has no loop, its layers are run once")
 	}
-	if err := c.sampled(&a.Model); err != nil {
-		return err
+	if a.Model.Reader == nil && c.Sampling != (config.Sampling{Temperature: 1}) {
+		return world.Usagef("--tokens, --temperature, --top-k and --seed: this model answers problems, and continues no text")
 	}
-	test, err := c.test(a, dir)
+	test, err := Load(&c.Flags, a, dir, c.WeightsFlags)
 	if err != nil {
 		return err
 	}
@@ -69,50 +68,6 @@ func (c *Solve) Run(a world.App) error {
 		return e // the problem at hand does not matter
 	}
 	return err
-}
-
-// sampled returns an error for flags of texts that do not fit the model.
-func (c *Solve) sampled(m *program.Model) error {
-	switch s := c.Sampling; {
-	case m.Reader == nil && s != (config.Sampling{Temperature: 1}):
-		return world.Usagef("--tokens, --temperature, --top-k and --seed: this model answers problems, and adds to no text")
-	case !(s.Temperature >= 0): // also not a number
-		return world.Usagef("--temperature %g: want 0 or more", s.Temperature)
-	case m.Reader != nil && c.Thinking:
-		return world.Usagef("--thinking: a text has no right answer to compare with")
-	}
-	return nil
-}
-
-// extend continues a text. Its characters are printed as they come.
-func (c *Solve) extend(a world.App, t *eval.Test, text string) error {
-	said := answer{Problem: text}
-	if !c.JSON {
-		fmt.Fprint(a.Out, text)
-	}
-	_, err := world.Await(a, func() (struct{}, error) {
-		return struct{}{}, t.Reader.Continue(a.Ctx, &t.Model, text, c.Sampling, func(more string) {
-			if said.Answer += more; !c.JSON {
-				fmt.Fprint(a.Out, more)
-			}
-		})
-	})
-	if err != nil {
-		return err
-	}
-	if c.JSON {
-		return world.PrintJSON(a, said)
-	}
-	_, err = fmt.Fprintln(a.Out)
-	return err
-}
-
-// test returns the model that answers.
-func (c *Solve) test(a world.App, dir string) (*eval.Test, error) {
-	if c.Weights == "" {
-		return Load(&c.Flags, a, dir, c.WeightsFlags)
-	}
-	return loadFile(&c.Flags, a, c.WeightsFlags)
 }
 
 // all solves the problems of the command line, or else of standard input.
@@ -160,8 +115,9 @@ func (c *Solve) solve(a world.App, t *eval.Test, text string) error {
 	if err != nil {
 		return world.Usage(err)
 	}
-	if t.Reader != nil {
-		return c.extend(a, t, text)
+	if t.Reader != nil && !c.Thinking {
+		_, err := world.Await(a, func() (bool, error) { return true, t.Reader.Continue(a.Ctx, &t.Model, text, c.Sampling, c.JSON, a.Out) })
+		return err
 	}
 	if err := eval.ReachesProblem(a.Model.Eval.Reach, t.Task, p); err != nil {
 		return world.Usage(fmt.Errorf("%q: %w", t.Task.Text(p), err))

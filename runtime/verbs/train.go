@@ -251,10 +251,7 @@ func (c *Train) Finish(ctx context.Context, a world.App, machine device.Machine,
 			c.Say(a, "the best checkpoint is of step %d; test it with: %s eval %s --best\n", best.State.Step, a.Args[0], dir)
 		}
 	}
-	next := test.Task.Text(showpiece(test))
-	if test.Reader != nil {
-		next, _, _ = strings.Cut(strings.TrimSpace(next), "\n")
-	}
+	next, _, _ := strings.Cut(strings.TrimLeft(test.Task.Text(showpiece(test)), "\n"), "\n") // of a text, a line
 	c.Say(a, "next: %s solve %s '%s'\n", flag.Word(a.Args[0]), flag.Word(dir), next)
 	return nil
 }

@@ -60,10 +60,13 @@ func (w WeightsFlags) String() string {
 	return strings.Join(parts, "-")
 }
 
-// Load loads a checkpoint of a run onto a machine and returns its test.
+// Load loads a checkpoint of a run, or a file's weights, onto a machine and returns their test.
 func Load(f *world.Flags, a world.App, dir string, w WeightsFlags) (*eval.Test, error) {
 	if err := w.check(&a.Model); err != nil {
 		return nil, err
+	}
+	if w.Weights != "" {
+		return loadFile(f, a, w)
 	}
 	machine, err := f.Open(a)
 	if err != nil {
@@ -107,9 +110,6 @@ func Load(f *world.Flags, a world.App, dir string, w WeightsFlags) (*eval.Test, 
 
 // loadFile loads the weights of a file onto a machine and returns their test.
 func loadFile(f *world.Flags, a world.App, w WeightsFlags) (*eval.Test, error) {
-	if err := w.check(&a.Model); err != nil {
-		return nil, err
-	}
 	in, err := imported(a, w.Map, w.Weights)
 	if err != nil {
 		return nil, err

@@ -31,10 +31,7 @@ func (v *Vocabulary) Lay(d *task.Draft, b task.Batch) {
 	}
 }
 
-// NoEnd is the end in a Vocabulary whose sequences have none.
-const NoEnd = -1
-
-// Write makes the tokens of a sequence, prompt=answer and the end.
+// Write makes the tokens of a sequence, prompt=answer and the end, if it has one.
 func (v *Vocabulary) Write(t *task.Task, d *task.Draft) error {
 	d.Tokens, d.Written = d.Tokens[:0], 0
 	if t.Config().Started {
@@ -45,7 +42,7 @@ func (v *Vocabulary) Write(t *task.Task, d *task.Draft) error {
 	} else if err := v.numbers(t, d); err != nil {
 		return err
 	}
-	if v.own.EOS != NoEnd {
+	if !v.Endless {
 		d.Tokens = append(d.Tokens, v.own.EOS)
 	}
 	return nil

@@ -31,6 +31,8 @@ type Vocabulary struct {
 	ascii [128]int32
 	other map[rune]int32
 	Words map[string]int32 // of a file whose tokens are not characters; nil: they are characters
+
+	Endless bool // no token ends a sequence
 }
 
 // Vocabulary returns the tokens for package task.

@@ -173,8 +173,8 @@ func Characters(text string) []string {
 // Vocabulary returns the characters of a text. Nothing else is a token.
 func (*windows) Vocabulary(c *task.Config) *sequence.Vocabulary {
 	all := Characters(c.Problems)
-	v := sequence.Of(all, sequence.NoEnd, 0, 0)
-	v.Vocabulary().Filler = -1
+	v := sequence.Of(all, int32(len(all)), 0, 0)
+	v.Endless, v.Vocabulary().Filler = true, -1
 	for id, symbol := range all {
 		r, _ := utf8.DecodeRuneInString(symbol)
 		v.Set(r, int32(id))
