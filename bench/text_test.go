@@ -33,8 +33,8 @@ func heldOut(t *testing.T, cfg task.Config) (b peers.Batch) {
 	return b
 }
 
-// TestTextAgrees trains the starter gpt for 500 steps and its peer in PyTorch beside it: from the
-// weights and moments after the first step, on the same windows. Then both predict the held-out
+// TestTextAgrees trains the starter gpt for 500 steps. Its peer in PyTorch begins with the weights
+// and moments after the first step, and reads the same windows. Then both predict the held-out
 // text.
 func TestTextAgrees(t *testing.T) {
 	python := full.Needs(t, full.Python)

@@ -195,6 +195,9 @@ func (c *Figures) elsewhere() string {
 
 // nothing returns an error that says why there is nothing to show.
 func (c *Figures) nothing() error {
+	if slices.ContainsFunc(c.Runs, func(dir string) bool { return list.Of(dir).Bits() != nil }) {
+		return fmt.Errorf("a text has no answers to draw by --kind %s: use --kind loss", c.Kind)
+	}
 	switch c.Kind {
 	case "attention":
 		return errors.New("there is no attention to show: none of the runs has a finished calibration (specs/bias/*_abc.arith have stages that calibrate); for the attention of another trained run name a problem, such as --problem 129")

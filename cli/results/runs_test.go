@@ -36,7 +36,7 @@ func TestOrders(t *testing.T) {
 			t.Errorf("by %s they are %s, want %s", order, got, want)
 		}
 	}
-	if got, want := OrderNames(), "started,dir,loss,held_out,id,ood,overall"; got != want {
+	if got, want := OrderNames(), "started,dir,loss,held_out,id,ood,overall,bits"; got != want {
 		t.Errorf("the orders are %s, want %s", got, want)
 	}
 }

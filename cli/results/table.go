@@ -109,6 +109,17 @@ func (r *Row) Cells() (heads, texts []string) {
 	return heads, texts
 }
 
+// title heads the column of names: it says what the values of the row are.
+func (r *Row) title() string {
+	if len(r.mean) > 0 {
+		r = r.mean[0]
+	}
+	if r.Result != nil && r.Result.Text != (eval.Text{}) {
+		return "loss a character"
+	}
+	return "exact match, %"
+}
+
 // write returns how a row's values are written: losses of a text, or fractions.
 func (r *Row) write() func(*float64) string {
 	if r.Result.Text != (eval.Text{}) {
@@ -207,11 +218,14 @@ func aligned(rows []Row) []Row {
 // where columns change, as from digits to bits. At the end come the means over seeds, and a
 // legend of the means over lengths.
 func WriteTable(w io.Writer, rows []Row) error {
-	title, width := "exact match, %", 8
-	if !slices.ContainsFunc(rows, func(r Row) bool { return r.Result != nil && r.Result.Text == (eval.Text{}) }) {
-		title = "loss a character"
-	}
 	rows = withMeans(aligned(rows))
+	title, width := new(Row).title(), 8
+	for i := range rows {
+		if rows[i].Result != nil {
+			title = rows[i].title()
+			break
+		}
+	}
 	wide := len(title)
 	for i := range rows {
 		wide = max(wide, utf8.RuneCountInString(rows[i].Name))

@@ -10,6 +10,7 @@ import (
 	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/plot"
 	"github.com/arithlang/mlc/runtime/calibrate"
+	"github.com/arithlang/mlc/runtime/eval"
 )
 
 var tableFormats = []string{"text", "markdown", "csv"}
@@ -29,6 +30,9 @@ func (c *Figures) print(sh *shell.Shell, runs []*plot.Run) error {
 	if tested {
 		wide = append(wide, c.wideResults(runs)...)
 		long = append(long, longResults(runs))
+		if c.Kind == "all" || c.Kind == "table" {
+			long = append(long, longTexts(runs))
+		}
 	}
 	if c.Kind == "all" || c.Kind == "attention" {
 		wide = append(wide, wideLines(runs)...)
@@ -77,7 +81,7 @@ func (c *Figures) resultRows(runs []*plot.Run) []Row {
 func (c *Figures) wideResults(runs []*plot.Run) []table {
 	var all []table
 	for _, r := range withMeans(c.resultRows(runs)) {
-		heads, cells := []string{"exact match, %"}, []any{r.Name}
+		heads, cells := []string{r.title()}, []any{r.Name}
 		columns, texts := r.Cells()
 		if columns == nil && len(all) > 0 {
 			heads = all[len(all)-1].heads
@@ -112,6 +116,18 @@ func longResults(runs []*plot.Run) table {
 				row = append(row, seedCell(r.InitSeed))
 			}
 			t.rows = append(t.rows, row)
+		}
+	}
+	return t
+}
+
+// longTexts returns the losses of all models of text, one a line.
+func longTexts(runs []*plot.Run) table {
+	t := table{heads: []string{"run", "name", "seed", "characters", "loss", bits}}
+	for _, r := range runs {
+		if r.Result != nil && r.Result.Text != (eval.Text{}) {
+			x := r.Result.Text
+			t.rows = append(t.rows, []any{r.Dir, r.Name, r.Seed, x.Tokens, x.Loss, x.Bits})
 		}
 	}
 	return t

@@ -87,6 +87,7 @@ type score struct {
 	job    int
 	match  float64 // on held-out problems, or 0
 	loss   float64
+	reads  bool // the loss is of held-out text, which has no exact match
 	report bool // false: no report yet
 }
 
@@ -119,7 +120,11 @@ func (s *series) narrow(by check.Search, share float64) {
 		}
 		j := &s.jobs[one.job]
 		j.state = left
-		j.left = fmt.Sprintf("left after %s %%: exact match %s %%, loss %.4f", track.Percent(share), track.Percent(one.match), one.loss)
+		match := fmt.Sprintf("exact match %s %%, ", track.Percent(one.match))
+		if one.reads {
+			match = "held-out "
+		}
+		j.left = fmt.Sprintf("left after %s %%: %sloss %.4f", track.Percent(share), match, one.loss)
 		if !one.report {
 			j.left = fmt.Sprintf("left after %s %%, without a report", track.Percent(share))
 		}
@@ -142,6 +147,8 @@ func (s *series) score(i int, share float64) score {
 		out.report, out.loss = true, r.Loss
 		if r.ExactMatch != nil {
 			out.match = *r.ExactMatch
+		} else if r.HeldOutLoss != nil {
+			out.reads, out.loss = true, *r.HeldOutLoss
 		}
 	}
 	return out

@@ -159,8 +159,8 @@ func (c *checker) criteria(s *Spec) (all []criterion) {
 // checkRuns reports settings of a loop's recurrences if the model has no loop.
 func (c *checker) checkRuns(s *Spec) {
 	for _, path := range []string{"eval.times", "eval.settle"} {
-		if !c.get(path).is("none") {
-			c.report("E0318", c.at(path), "there is no loop to run %s times", c.values[path].text).
+		if v := c.values[path]; v != nil && !v.is("none") {
+			c.report("E0318", c.at(path), "there is no loop to run %s times", v.text).
 				WithHelp("leave it out, or write a model.loop")
 		}
 	}

@@ -128,7 +128,7 @@ func (c *checker) limitTask(t *Task) {
 			Today: "train.budget = 20Mexamples, which says for how long to train"}},
 		{t.Sequence && t.Used && (t.Hinted() || t.RandomPad > 0), "task.vocabulary", dsl.Limit{Code: "E0407", Today: "vocabulary = full, or no hints and no random_pad"}},
 		{t.Sequence && t.Kind == "sum", "task", dsl.Limit{Code: "E0408", Today: "an encoder-decoder"}},
-		{!t.Sequence && t.LossOnAll, "task.loss_on", dsl.Limit{Code: "E0406", Today: "loss_on = answer"}},
+		{!t.Sequence && t.LossOnAll && !t.reads(), "task.loss_on", dsl.Limit{Code: "E0406", Today: "loss_on = answer"}},
 	} {
 		if !l.holds {
 			continue

@@ -66,7 +66,7 @@ func TestText(t *testing.T) {
 	if !s.Task.Sequence || !s.Task.LossOnAll || !s.Task.Padded {
 		t.Errorf("the task is %+v", s.Task.Task)
 	}
-	carried := map[string]string{"run.arith": s.Carried, "files/a.txt": s.Task.File.Text}
+	carried := map[string]string{"run.arith": s.Carried, "spec-files/a.txt": s.Task.File.Text}
 	if again, list := resolve(carried, "run.arith"); len(list) > 0 || again.Hash != s.Hash {
 		t.Errorf("a run reads its spec as another one: %s", textOf(list, carried))
 	}

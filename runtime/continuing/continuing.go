@@ -15,6 +15,7 @@ import (
 
 	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/elementary"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/philox"
 )
@@ -151,6 +152,9 @@ func Logits(m *eval.Model, tokens []int32) ([]float32, error) {
 
 // Draw draws a token from the softmax of logits divided by the temperature, among the likeliest if
 // TopK says so. At temperature 0 it is the likeliest token. Among equals, the first comes first.
+//
+// It adds to each quotient a number of a Gumbel distribution, and takes the largest sum: this draws
+// from the softmax (Gumbel 1954), and needs no function whose bits differ between processors.
 func Draw(logits []float32, how config.Sampling, src *philox.Source) int32 {
 	order := make([]int32, len(logits))
 	for i := range order {
@@ -160,21 +164,15 @@ func Draw(logits []float32, how config.Sampling, src *philox.Source) int32 {
 	if how.TopK > 0 {
 		order = order[:min(how.TopK, len(order))]
 	}
+	best, most := order[0], math.Inf(-1)
 	if how.Temperature == 0 {
-		return order[0]
+		return best
 	}
-	most := float64(logits[order[0]])
-	weights := make([]float64, len(order))
-	all := 0.0
-	for i, id := range order {
-		weights[i] = math.Exp((float64(logits[id]) - most) / how.Temperature)
-		all += weights[i]
-	}
-	at := src.Float64() * all
-	for i, w := range weights {
-		if at -= w; at < 0 {
-			return order[i]
+	for _, id := range order {
+		u := (float64(src.Uint32()) + 0.5) / (1 << 32)
+		if sum := float64(logits[id])/how.Temperature - elementary.Log(-elementary.Log(u)); sum > most {
+			best, most = id, sum
 		}
 	}
-	return order[0]
+	return best
 }

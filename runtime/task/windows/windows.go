@@ -149,8 +149,7 @@ func (f *windows) ParseLine(t *task.Task, text string) (task.Problem, error) {
 	if text == "" {
 		return task.Problem{}, fmt.Errorf("a text begins with a character at least")
 	}
-	text, err := f.Parse(t, text)
-	if err != nil {
+	if _, err := f.Parse(t, text); err != nil {
 		return task.Problem{}, fmt.Errorf("%s: %w", task.Quote(text), err)
 	}
 	return task.Problem{Kind: "text", Operands: []string{text}}, nil
