@@ -28,11 +28,11 @@ const budget = `
 	cli/look 3150 # the summary of attention alone; the positions of a model
 	cli/paths 250 # folders that appear whole, which exports had
 	cli/project 650 # specs of attention alone
-	cli/results 1750 # attention for a problem as plot draws it
+	cli/results 1800 # attention for a problem as plot draws it; losses of texts
 	cli/runtest 100
 	cli/shell 350
 	cli/slurmtest 250
-	cli/train 2700
+	cli/train 2750 # texts in a search by halves
 	codegen 1900 # how large launches of a spec are, with those that go together
 	codegen/cpu 10700
 	codegen/flat 2062
@@ -40,13 +40,13 @@ const budget = `
 	codegen/ptx 9610 # band.go: lines of a bias in shared memory; blocks of queries whose keys begin anywhere; sums over the queries of examples that have none
 	codegen/torch 400 # the table of launches; its Python files do not count
 	compiler 1400 # attention alone
-	compiler/check 10200 # specs of attention alone
+	compiler/check 10330 # specs of attention alone; texts
 	compiler/expr 2700 # a memo that looks through the first nodes rather than hash them
 	compiler/grad 700 # statistics of attention
 	compiler/ir 4150 # statistics of attention; a bias by distance
 	compiler/kernel 4700
 	compiler/lower 4590 # attention at places that a launch gives, and on packed keys; sums of rows
-	compiler/model 2620 # attention alone, packed or not
+	compiler/model 2660 # attention alone, packed or not; logits of a text
 	compiler/plan 770 # distances of rows and heads
 	compiler/tasks 500 # sizes of problems and what is wrong with a task, which trainers had
 	diff 700
@@ -61,24 +61,24 @@ const budget = `
 	prove 8100
 	python 500 # wheels
 	ptxsim 13550 # Options.Reach: the gate of wrong kernels leaves out launches that a mutant cannot change
-	runtime 5400 # runtime/flags: flags of trainers are structs, which the verbs of mlc embed, too; runtime/thinking, which all trainers had
+	runtime 5600 # runtime/flags: flags of trainers are structs, which the verbs of mlc embed, too; runtime/thinking, which all trainers had; runtime/continuing: models of text
 	runtime/bench 650
 	runtime/comm 900
 	runtime/config 600
 	runtime/cpu 2350 # bf16 and split, which all trainers had, are packages; producttest has operands for tests of three
 	runtime/cuda 6950 # merge.go: chunks that differ run together, where ops are equal and not their hashes alone; parameters are kept rounded; moved.go: what is moved together
 	runtime/device 700 # a queue whose launches join, the space of rounded parameters
-	runtime/eval 1800
+	runtime/eval 1850 # losses of texts
 	runtime/profile 850
 	runtime/rundir 550
 	runtime/several 550 # together.go, which all trainers had
 	runtime/stages 1050
-	runtime/task 4050
+	runtime/task 4250 # windows of a text
 	runtime/track 700
 	runtime/train 2450 # room.go: launches have room for the largest of a step; stretches that are alike
 	runtime/verbs 1550
 	runtime/world 1600
-	serve 3700
+	serve 3750 # losses of texts
 	sim 2025 # a library of PTX, so that devices do not each read the same text
 	sim/libcuda 900 # the driver's functions for Python
 	specs 20

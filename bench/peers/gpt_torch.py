@@ -37,7 +37,8 @@ class FeedForward(nn.Module):
 class GPT(nn.Module):
     def __init__(self, m: Model):
         super().__init__()
-        self.embed = nn.ModuleDict({"token": nn.Embedding(m.vocab, m.width), "position": nn.Embedding(m.loop.table, m.width)})
+        self.shared = nn.ModuleDict({"token": nn.Embedding(m.vocab, m.width)})
+        self.embed = nn.ModuleDict({"position": nn.Embedding(m.loop.table, m.width)})
         self.loop = nn.ModuleList(nn.ModuleDict({"self": Attention(m), "ffn": FeedForward(m)}) for _ in range(m.loop.layers))
         self.head = nn.ModuleDict({"norm": nn.LayerNorm(m.width, m.loop.norm_eps)})
 
@@ -47,10 +48,10 @@ class GPT(nn.Module):
 
     def forward(self, tokens: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         places = torch.arange(tokens.shape[1], device=tokens.device)
-        x = self.embed["token"](tokens) + self.embed["position"](places)
+        x = self.shared["token"](tokens) + self.embed["position"](places)
         for layer in self.loop:
             x = layer["ffn"](layer["self"](x))
-        logits = F.linear(self.head["norm"](x), self.embed["token"].weight)
+        logits = F.linear(self.head["norm"](x), self.shared["token"].weight)
         return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=-1)
 
     def draw(self) -> tuple[int, ...]:

@@ -171,7 +171,7 @@ def gpt_shapes(m: Model) -> dict[str, tuple[int, ...]]:
     norm = {"norm.gamma": (w,), "norm.beta": (w,)}
     layer = {f"self.{part}.w": (w, w) for part in "qkvo"} | {"ffn.in.w": (w, m.hidden), "ffn.out.w": (m.hidden, w)}
     layer |= {f"{part}.{name}": s for part in ("self", "ffn") for name, s in norm.items()}
-    every = {"embed.token": (m.vocab, w), "embed.position": (m.loop.table, w)} | {f"head.{name}": s for name, s in norm.items()}
+    every = {"shared.token": (m.vocab, w), "embed.position": (m.loop.table, w)} | {f"head.{name}": s for name, s in norm.items()}
     return every | {f"loop.{l}.{name}": s for l in range(m.loop.layers) for name, s in layer.items()}
 
 

@@ -111,8 +111,10 @@ func NewProblem(kind string, spec *check.Spec, tensors map[string][]int) Problem
 	} else {
 		p.Layers = m.Decoder.Layers
 	}
-	if shape := tensors["embed.token"]; len(shape) > 0 {
-		p.Vocab = shape[0]
+	for _, name := range []string{"embed.token", "shared.token"} { // a tied table is shared
+		if shape := tensors[name]; len(shape) > 0 {
+			p.Vocab = shape[0]
+		}
 	}
 	return p
 }

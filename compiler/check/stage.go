@@ -96,7 +96,7 @@ func (c *checker) checkFolder(name string) {
 		c.report("E0217", c.where("stage."+name), "Windows has a device %s, so no folder of a stage can have that name", strings.ToUpper(name)).
 			WithHelp("choose another name")
 	}
-	if config.IsFolder(name) {
+	if isFolder(name) {
 		c.report("E0217", c.where("stage."+name), "a run has a folder %s, so no stage can have that name", strings.ToLower(name)).
 			WithHelp("choose another name")
 	}
@@ -154,4 +154,11 @@ func (c *checker) checkWeights(name, from string) {
 		c.report("E0314", c.values["stage."+name+".from"].at, "%s is a calibration and has no weights", from).
 			WithHelp("name a stage that trains, or write from = none")
 	}
+}
+
+// isFolder reports whether a run directory has a folder of that name, ignoring case: no stage
+// can have the name. Names of its files have a dot or a hyphen, which no stage name has.
+func isFolder(name string) bool {
+	all := []string{config.CheckpointFolder, config.ResultFolder, config.LaunchFolder, config.PlotFolder, config.FilesFolder}
+	return slices.ContainsFunc(all, func(folder string) bool { return strings.EqualFold(name, folder) })
 }

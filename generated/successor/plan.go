@@ -126,6 +126,7 @@ func layoutGradients(e *device.Env) device.Layout {
 		Ints:    m.Ints,
 		Largest: m.Largest,
 		Labels:  b.labels.At(0),
+		Logits:  b.logits.At(0),
 		Loss:    b.loss.At(0),
 		Pred:    b.pred.At(0),
 		Source:  b.sourceTokens.At(0),

@@ -12,6 +12,7 @@ import (
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/device/treetest"
 	"github.com/arithlang/mlc/sim/simulated"
 )
 
@@ -260,7 +261,7 @@ func TestSum(t *testing.T) {
 				}
 			}
 		}
-		for to, from := range device.Tree(len(all)) {
+		for to, from := range treetest.Tree(len(all)) {
 			cpu.AddTo(sums[to], sums[from])
 		}
 		want := sums[0]
@@ -280,7 +281,7 @@ func TestSum(t *testing.T) {
 	}
 }
 
-// TestTree sums many numbers of chunks in the order of device.Tree, to the last bit.
+// TestTree sums many numbers of chunks in the order of treetest.Tree, to the last bit.
 func TestTree(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, params := range []int{1, 7, 2050} {
@@ -303,7 +304,7 @@ func TestTree(t *testing.T) {
 			if err := m.Err(); err != nil {
 				t.Fatal(err)
 			}
-			for to, from := range device.Tree(n) {
+			for to, from := range treetest.Tree(n) {
 				cpu.AddTo(chunks[to], chunks[from])
 			}
 			for j, want := range chunks[0] {

@@ -9,6 +9,7 @@ import (
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/device/treetest"
 	"github.com/arithlang/mlc/sim/simulated"
 )
 
@@ -158,7 +159,7 @@ func TestPiecesOfDifferentForms(t *testing.T) {
 		for i, p := range all {
 			want[i] = p.onTheProcessor(work, params, i)
 		}
-		for to, from := range device.Tree(len(all)) {
+		for to, from := range treetest.Tree(len(all)) {
 			cpu.AddTo(want[to], want[from])
 		}
 		launches := folds
@@ -249,7 +250,7 @@ func TestManyForms(t *testing.T) {
 	m.Sum(n, func(w device.Worker, i int) { all[i].record(w, []float32{1}, i) })
 	got := make([]float32, 1)
 	m.Root().GetFloats(got, ref(device.Grads, 0))
-	for to, from := range device.Tree(n) {
+	for to, from := range treetest.Tree(n) {
 		cpu.AddTo(want[to], want[from])
 	}
 	if err := m.Err(); err != nil || got[0] != want[0][0] {

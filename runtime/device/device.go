@@ -9,7 +9,7 @@
 //     or biases read a text's length.
 //   - Each further use of a parameter, in a run of a loop or at another place, has a separate
 //     chain in the space Uses. Uses are added at the end of the chunk.
-//   - Gradients of chunks are added as a fixed binary tree (Tree), so the number of cores does
+//   - Gradients of chunks are added as a fixed binary tree (treetest.Tree), so the number of cores does
 //     not matter. Workers add the rest of the tree together, a range each. Replicas in a GPU's
 //     launch are added by one launch as the same tree.
 //   - Each rank adds its chunks to nodes of the tree. Ranks exchange slices of the nodes, and

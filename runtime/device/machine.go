@@ -57,7 +57,7 @@ type Machine interface {
 	// Repeats reports whether launches with the same shapes cost less.
 	Repeats() bool
 	// Sum is Each with Grads and Uses cleared before each call; Root's Grads become the sum of
-	// all Grads, in the order of Tree. On one of several ranks it calls f only for the indices
+	// all Grads, in the order of treetest.Tree. On one of several ranks it calls f only for the indices
 	// that Deal gives it, and adds the sums of the other ranks. Destinations of GetInts and
 	// GetFloats in f may be filled only when Sum returns.
 	Sum(n int, f func(w Worker, i int))

@@ -2,33 +2,11 @@ package device
 
 import "iter"
 
-// Tree lists the additions, to and from, that sum n chunks, each in a separate place. Node a of
-// a level is the sum of nodes 2a and 2a+1 of the level below, in the place of the first; the
-// chunks are the lowest level. Nodes without a sibling are added in the end, from the right. A
-// process can therefore sum a subtree of its chunks first, and the sum stays bit-identical.
-func Tree(n int) iter.Seq2[int, int] {
-	return func(yield func(to, from int) bool) {
-		for size := 1; size < n; size *= 2 {
-			for to := 0; to+2*size <= n; to += 2 * size {
-				if !yield(to, to+size) {
-					return
-				}
-			}
-		}
-		// A node without a sibling begins where the lowest remaining bit of n is.
-		for last := n & (n - 1); last > 0; last &= last - 1 {
-			if to := last & (last - 1); !yield(to, last) {
-				return
-			}
-		}
-	}
-}
-
 // Deal returns the chunks lo … hi-1 of n that a rank computes. Ranks have consecutive ranges
 // whose sizes differ by at most one.
 func Deal(n, rank, size int) (lo, hi int) { return n * rank / size, n * (rank + 1) / size }
 
-// A Node is a node of a Tree: the sum of chunks First … First+Size-1. Size is a power of two
+// A Node is a node of a treetest.Tree: the sum of chunks First … First+Size-1. Size is a power of two
 // and divides First.
 type Node struct{ First, Size int }
 
@@ -46,7 +24,7 @@ func Nodes(lo, hi int) (all []Node) {
 }
 
 // Merge lists the additions, to and from by index, that sum nodes covering chunks 0 … n-1 in
-// order: the remaining additions of Tree(n). The sum is in the place of the first node.
+// order: the remaining additions of treetest.Tree(n). The sum is in the place of the first node.
 func Merge(nodes []Node) iter.Seq2[int, int] {
 	return func(yield func(to, from int) bool) {
 		type place struct {

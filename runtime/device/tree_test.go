@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/device/treetest"
 )
 
 // TestTree compares the written form of sums.
@@ -18,7 +19,7 @@ func TestTree(t *testing.T) {
 		for i := range n {
 			sums[i] = fmt.Sprint(i)
 		}
-		for to, from := range device.Tree(n) {
+		for to, from := range treetest.Tree(n) {
 			sums[to], sums[from] = "("+sums[to]+"+"+sums[from]+")", "used"
 		}
 		if sums[0] != want {
@@ -62,7 +63,7 @@ func treeSum(n int) string {
 	for i := range n {
 		sums[i] = fmt.Sprint(i)
 	}
-	for to, from := range device.Tree(n) {
+	for to, from := range treetest.Tree(n) {
 		sums[to] = "(" + sums[to] + "+" + sums[from] + ")"
 	}
 	return sums[0]

@@ -14,6 +14,7 @@ import (
 
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/damage"
+	"github.com/arithlang/mlc/runtime/track"
 )
 
 // Settings are all that the counts of a Result depend on. Counts under other Settings are
@@ -51,6 +52,18 @@ type Result struct {
 	ByPrompt     map[string]float64 `json:"by_prompt_length,omitempty"` // problems of a file, by the tokens of the prompt
 	ByCell       []Cell             `json:"by_cell"`                    // ordered by the first, then by the second length
 	Text         Text               `json:"text,omitzero"`              // of a model of text, in place of all means and cells
+}
+
+// A Text is the loss of a model of text.
+type Text struct {
+	Of     string  `json:"of"`         // the part of the text that was read
+	Tokens int     `json:"characters"` // that were predicted
+	Loss   float64 `json:"loss"`       // mean, in nats a character
+	Bits   float64 `json:"bits"`       // the same in bits
+}
+
+func (t Text) String() string {
+	return fmt.Sprintf("%s a character, of %s characters of %s", track.Nats(t.Loss), track.Thousands(t.Tokens), t.Of)
 }
 
 // A Cell counts the right answers of a Pair of lengths. In JSON it is [i, j, samples, correct],

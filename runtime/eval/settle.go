@@ -3,8 +3,10 @@ package eval
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 
+	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/task"
 )
@@ -15,6 +17,13 @@ type (
 	Thought interface{ Table(colours bool) string }
 	Thinker func(ctx context.Context, m *Model, p task.Problem, runs int) (Thought, error)
 )
+
+// A Reader tests a model of text, and continues texts. A model of problems has none.
+type Reader interface {
+	Test(ctx context.Context, m *Model) (Text, error)
+	// Continue writes a prompt and its continuation, in JSON apart.
+	Continue(ctx context.Context, m *Model, prompt string, how config.Sampling, json bool, out io.Writer) error
+}
 
 // Reread returns the model's predictions at each token of its reply after 1, 2, … runs.
 func (m *Model) Reread(ctx context.Context, p task.Problem, reply []int32) ([][]int32, error) {

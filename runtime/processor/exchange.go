@@ -11,7 +11,7 @@ import (
 
 const elemBytes = 4 // F32
 
-// An exchange sums the chunks of all ranks in the order of device.Tree. Each rank receives its
+// An exchange sums the chunks of all ranks in the order of treetest.Tree. Each rank receives its
 // slice of the nodes of all ranks, adds them, and sends the sum to all.
 type exchange struct {
 	world  comm.World

@@ -10,6 +10,7 @@ import (
 
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/device/treetest"
 )
 
 func TestEachRunsOnceOnOneWorkerAtATime(t *testing.T) {
@@ -66,7 +67,7 @@ func TestSumDoesNotDependOnWorkers(t *testing.T) {
 	for i := range sums {
 		sums[i] = slices.Clone(values[i])
 	}
-	for to, from := range device.Tree(n) {
+	for to, from := range treetest.Tree(n) {
 		for j := range sums[to] {
 			sums[to][j] += sums[from][j]
 		}

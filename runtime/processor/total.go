@@ -11,7 +11,7 @@ import (
 	"github.com/arithlang/mlc/runtime/pages"
 )
 
-// A total sums the gradients of chunks in the order of device.Tree. So the sum does not depend
+// A total sums the gradients of chunks in the order of treetest.Tree. So the sum does not depend
 // on the number of workers or ranks. A worker adds its node to the sibling if that is there.
 // Otherwise it leaves the node behind and continues with spare memory; it waits only if no
 // memory is spare. After all chunks are taken, the remaining additions wait for all workers,

@@ -10,6 +10,7 @@ import (
 	"github.com/arithlang/mlc/runtime/comm"
 	"github.com/arithlang/mlc/runtime/comm/commtest"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/device/treetest"
 	"github.com/arithlang/mlc/sim/cluster"
 )
 
@@ -69,7 +70,7 @@ func tree(lo, hi, elements int) []float32 {
 	for i := range all {
 		all[i] = gradient(lo+i, elements)
 	}
-	for to, from := range device.Tree(len(all)) {
+	for to, from := range treetest.Tree(len(all)) {
 		add(all[to], all[from])
 	}
 	return all[0]

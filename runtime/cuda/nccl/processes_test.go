@@ -28,6 +28,7 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda/libcuda/fakecuda"
 	"github.com/arithlang/mlc/runtime/cuda/nccl"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/device/treetest"
 )
 
 // Ranks are processes of this test's program that run TestRank. The environment has a rank's case
@@ -176,7 +177,7 @@ func sum(n int) []float32 {
 	for i := range all {
 		all[i] = chunk(n, i)
 	}
-	for to, from := range device.Tree(n) {
+	for to, from := range treetest.Tree(n) {
 		for j, v := range all[from] {
 			all[to][j] += v
 		}
