@@ -82,7 +82,7 @@ func TestTextAgrees(t *testing.T) {
 import sys
 sys.path.insert(0, sys.argv[1])
 import torch, models, torch_peer
-torch.set_num_threads(2)
+torch.set_num_threads(1)
 m = models.read(sys.argv[2])
 held = m.batches.pop()
 p = torch_peer.Peer(m, models.checkpoint(sys.argv[3]))

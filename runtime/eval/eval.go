@@ -82,7 +82,7 @@ func (t Test) WithTimes(n int) *Test {
 // tested under the same Settings are not tested again. The means of the returned result cover
 // Cells.
 func (t *Test) Run(ctx context.Context, dir string) (*Result, error) {
-	r := &Result{Settings: t.Settings, SecondsTrain: t.SecondsTrain}
+	r := &Result{Settings: t.Settings, SecondsTrain: t.SecondsTrain, ByCell: []Cell{}}
 	if err := t.join(r, dir); err != nil {
 		return nil, err
 	}
@@ -116,9 +116,11 @@ func (t *Test) Run(ctx context.Context, dir string) (*Result, error) {
 	}
 	if t.Reader != nil {
 		var err error
+		start := time.Now()
 		if r.Text, err = t.Reader.Test(ctx, &t.Model); err != nil {
 			return nil, err
 		}
+		r.SecondsEval = time.Since(start).Seconds()
 	}
 	if err := t.keep(r, dir, nil, 0); err != nil { // a killed test may have left half of a result
 		return nil, err
