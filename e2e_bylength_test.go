@@ -44,8 +44,8 @@ func TestByLengthTraining(t *testing.T) {
 
 	t.Run("anywhere", func(t *testing.T) {
 		for spec, set := range map[string][]string{
-			"specs/small/copy.arith":        {"task.digits=1..4", "model.loop.times=2 * digits - 1"},
-			"specs/small/parity_loop.arith": {"task.digits=1..5", "model.loop.times=prompt", "model.embed.position=abacus(max_offset=3)", "model.loop.self.mask=true", "model.loop.self.bias=alibi()"},
+			"specs/small/copy.arith":        {"task.operands=digits(1..4)", "model.decoder_only.times=2 * digits - 1"},
+			"specs/small/parity_loop.arith": {"task.operands=digits(1..5)", "model.decoder_only.times=prompt", "model.embed.position=abacus(max_offset=3)", "model.decoder_only.self.mask=true", "model.decoder_only.self.bias=alibi()"},
 		} {
 			binary := build(spec, set...)
 			want := train(binary, filepath.Join(t.TempDir(), "one"), "--device", "cpu", "--threads", "1")
@@ -69,7 +69,7 @@ func TestByLengthTraining(t *testing.T) {
 	t.Run("one length", func(t *testing.T) {
 		weights := map[string][]ckpt.Tensor{}
 		for _, runs := range []string{"digits + 1", "4", "3"} {
-			binary := build("specs/small/copy.arith", "task.digits=3..3", "model.loop.times="+runs)
+			binary := build("specs/small/copy.arith", "task.operands=digits(3..3)", "model.decoder_only.times="+runs)
 			run := filepath.Join(t.TempDir(), "run")
 			train(binary, run, "--device", "cpu", "--threads", "1")
 			file, err := ckpt.Read(filepath.Join(run, "ckpt", "step-00000006.safetensors"))
@@ -84,7 +84,7 @@ func TestByLengthTraining(t *testing.T) {
 	})
 
 	t.Run("tests", func(t *testing.T) {
-		binary := build("specs/small/copy.arith", "task.digits=1..2", "model.loop.times=digits", "train.budget=150steps", "train.report=brief(every=150steps)", "train.optimizer.lr=1e-2", "model.loop.self.mask=true", "model.dropout=0%", "eval.samples=200")
+		binary := build("specs/small/copy.arith", "task.operands=digits(1..2)", "model.decoder_only.times=digits", "train.budget=150steps", "train.report=brief(every=150steps)", "train.optimizer.lr=1e-2", "model.decoder_only.self.mask=true", "model.dropout=0%", "eval.samples=200")
 		run := filepath.Join(t.TempDir(), "run")
 		train(binary, run, "--device", "cpu", "--threads", "1")
 		ask := func(flags ...string) (out struct {

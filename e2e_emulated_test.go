@@ -53,7 +53,7 @@ func TestARM64Kernels(t *testing.T) {
 	for spec, set := range map[string][]string{
 		"specs/tiny.arith":         {"train.optimizer=muon(lr=1e-2)"},
 		"specs/successor.arith":    {"model.width=16", "model.heads=2", "model.ffn=gelu(hidden=20)", "train.precision=bf16"},
-		"specs/small/looped.arith": {"model.width=16", "model.heads=2", "model.ffn=geglu(hidden=12)", "model.head=none", "model.dropout=10%", "model.loop.self.bias=fire(hidden=4)"},
+		"specs/small/looped.arith": {"model.width=16", "model.heads=2", "model.ffn=geglu(hidden=12)", "model.head=none", "model.dropout=10%", "model.decoder_only.self.bias=fire(hidden=4)"},
 	} {
 		t.Run(filepath.Base(spec), func(t *testing.T) {
 			t.Parallel()
@@ -85,10 +85,10 @@ func TestARM64Kernels(t *testing.T) {
 func TestARM64Training(t *testing.T) {
 	a := emulated(t)
 	small := []string{"model.width=16", "model.heads=2", "model.dropout=10%", "train.batch=6", "train.microbatch=2", "train.report=full(every=2steps)",
-		"train.budget=12steps", "eval.every=6steps", "eval.during=[2]", "eval.during_samples=4", "eval.grid=none", "eval.diagonal=none", "eval.digits=[2]", "eval.samples=4"}
+		"train.budget=12steps", "eval.during=tests(every = 6steps)", "eval.during.digits=[2]", "eval.during.samples=4", "eval.grid=none", "eval.diagonal=none", "eval.digits=[2]", "eval.samples=4"}
 	for spec, set := range map[string][]string{
 		"specs/successor.arith":    {"model.ffn=relu(hidden=24)", "train.batch=16"},
-		"specs/small/looped.arith": {"model.ffn=geglu(hidden=24)", "model.head=none", "task.digits=1..3", "model.loop.self.bias=fire(hidden=4)", "train.loss=progressive(alpha=0.5)"},
+		"specs/small/looped.arith": {"model.ffn=geglu(hidden=24)", "model.head=none", "task.operands=digits(1..3)", "model.decoder_only.self.bias=fire(hidden=4)", "train.loss=progressive(alpha=0.5)"},
 	} {
 		t.Run(filepath.Base(spec), func(t *testing.T) {
 			t.Parallel()

@@ -18,7 +18,7 @@ func TestLanes(t *testing.T) {
 		"train.budget=6steps", "train.report=full(every=3steps)", "train.clip=0.5", "eval.samples=4", "train.lanes=8"}
 	for spec, set := range map[string][]string{
 		// Text of many lengths, offsets, a progressive loss and a learned bias.
-		"specs/small/looped.arith": {"task.digits=1..4", "model.loop.self.bias=fire(hidden=4)", "eval.grid=none", "eval.digits=[3]"},
+		"specs/small/looped.arith": {"task.operands=digits(1..4)", "model.decoder_only.self.bias=fire(hidden=4)", "eval.grid=none", "eval.digits=[3]"},
 		// An encoder-decoder with windows, and an optimizer for matrices.
 		"specs/successor.arith": {"task.holdout=10%", "train.optimizer=muon(lr=0.02)", "eval.digits=[3]"},
 	} {

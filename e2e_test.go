@@ -225,7 +225,7 @@ func TestOptimizers(t *testing.T) {
 	} {
 		t.Run(c.spec+", "+c.optimizer, func(t *testing.T) {
 			dir := generate(t, "specs/"+c.spec+".arith", "train.batch=6", "train.microbatch=2", "train.optimizer="+c.optimizer+"(lr = 1e-2)", "train.average="+c.average, "train.grokfast="+c.grokfast, "train.clip=0.5",
-				"eval.every=2steps", "eval.during=[2]", "eval.during_samples=10")
+				"eval.during=tests(every = 2steps)", "eval.during.digits=[2]", "eval.during.samples=10")
 			binary := filepath.Join(t.TempDir(), c.optimizer)
 			command(t, dir, nil, "go", "build", "-o", binary, ".")
 			train := func(flags ...string) []byte {

@@ -16,8 +16,8 @@ import (
 func TestLoopedTraining(t *testing.T) {
 	full.Only(t)
 	dir := generateWith(t, nil, "specs/small/looped.arith", "model.width=32", "model.ffn=geglu(hidden=32)", "model.head=none",
-		"model.loop.layers=1", "model.loop.times=4", "train.schedule=constant", "task.digits=1..3", "train.loss=progressive(alpha=0.5)", "train.reduce=sum_over_batch",
-		"train.throttle=block", "train.batch=24", "train.microbatch=4", "train.chunk=6", "train.ramp=60%", "train.budget=50MFLOP",
+		"model.decoder_only.layers=1", "model.decoder_only.times=4", "train.schedule=constant", "task.operands=digits(1..3)", "train.loss=progressive(alpha=0.5)", "train.reduce=sum_over_batch",
+		"train.throttle=block", "train.batch=24", "train.microbatch=4", "train.chunk=6", "train.ramp=grow(over = 60%)", "train.budget=50MFLOP",
 		"eval.grid=[1..2,1..2]", "eval.samples=4")
 	binary := filepath.Join(t.TempDir(), "looped")
 	command(t, dir, nil, "go", "build", "-o", binary, ".")
@@ -50,9 +50,9 @@ func TestLoopedTraining(t *testing.T) {
 // GPU. A budget that does not determine the number of problems is refused.
 func TestCurriculumTraining(t *testing.T) {
 	full.Only(t)
-	dir := generateWith(t, nil, "specs/addition.arith", "model.width=16", "model.heads=2", "model.ffn=relu(hidden=16)", "task.below=none", "task.digits=1..6",
+	dir := generateWith(t, nil, "specs/addition.arith", "model.width=16", "model.heads=2", "model.ffn=relu(hidden=16)", "task.operands=digits(1..20)", "task.operands=digits(1..6)",
 		"task.curriculum=digits(from=1, until=75%)", "task.carries=often", "task.vocabulary=used", "train.schedule=pieces(at=[0%,50%,100%], factor=[0.1,1,0])",
-		"train.batch=16", "train.microbatch=4", "train.ramp=50%", "train.budget=12steps", "train.report=full(every=3steps)", "eval.digits=[6]", "eval.samples=4")
+		"train.batch=16", "train.microbatch=4", "train.ramp=grow(over = 50%)", "train.budget=12steps", "train.report=full(every=3steps)", "eval.digits=[6]", "eval.samples=4")
 	binary := filepath.Join(t.TempDir(), "addition")
 	command(t, dir, nil, "go", "build", "-o", binary, ".")
 	train := func(run string, flags ...string) []byte {

@@ -8,11 +8,12 @@ import (
 	"github.com/arithlang/mlc/cli/project"
 	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/compiler"
+	"github.com/arithlang/mlc/dsl/diag"
 )
 
 // explainCmd is the verb explain.
 type explainCmd struct {
-	What     string   `arg:"" name:"FILE|CODE" help:"A spec, or the code of an error or warning."`
+	What     string   `arg:"" name:"FILE|CODE" help:"A spec, or the code of an error, or the code or name of a warning."`
 	Stage    string   `help:"Print the spec at a stage of its compilation." xor:"stage" placeholder:"STAGE"`
 	Resolved bool     `help:"Print the spec with every default written out: --stage resolved." xor:"stage"`
 	Line     string   `help:"Follow one line of the spec or an included file through all stages; with --stage, print its full text at that stage." placeholder:"[FILE:]LINE"`
@@ -46,6 +47,9 @@ var code = regexp.MustCompile(`^[EVev][0-9]{1,4}$`)
 
 // Run explains a code or a spec.
 func (c *explainCmd) Run(sh *shell.Shell) error {
+	if _, named := diag.Named(c.What); named {
+		return look.ExplainCode(sh, c.What)
+	}
 	if code.MatchString(c.What) {
 		return look.ExplainCode(sh, strings.ToUpper(c.What))
 	}

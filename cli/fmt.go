@@ -25,7 +25,7 @@ type fmtCmd struct {
 // Help is printed below the usage.
 func (fmtCmd) Help() string {
 	return `Formats specs in the standard style and lists the changed ones. Comments and meaning
-stay.
+stay. A spec of version 1 of the language becomes version 2.
 
 Examples:
   mlc fmt                       every spec in this folder

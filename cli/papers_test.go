@@ -19,29 +19,29 @@ import (
 // more for some specs.
 const (
 	tinyAbacus = "model.width=8 model.heads=2 model.ffn=geglu(hidden=8) model.head=geglu(hidden=8) " +
-		"train.batch=1 train.ramp_from=1 train.microbatch=1 eval.samples=1 eval.grid=[1..2,1..3] eval.diagonal=none"
+		"train.batch=1 train.ramp.from=1 train.microbatch=1 eval.samples=1 eval.grid=[1..2,1..3] eval.diagonal=none"
 	tinyBias = "model.width=8 model.heads=2 model.ffn=relu(hidden=8) model.decoder.layers=1 train.batch=1 train.microbatch=1 eval.samples=1"
 )
 
 var tiny = map[string]string{
-	"specs/abacus/figure5":    "task.digits=1..2 eval.grid=none eval.diagonal=1..3",
-	"specs/abacus/figure6":    "task.digits=1..2",
-	"specs/abacus/figure7":    "task.digits=1..2",
-	"specs/abacus/figure8":    "task.digits=1..2 task.examples=5",
-	"specs/abacus/figure9":    "sweep.task.digits=1..2",
-	"specs/abacus/figure10":   "task.digits=1..2 eval.grid=none eval.diagonal=1..3",
-	"specs/abacus/figure11":   "sweep.task.digits=1..2 eval.grid=none eval.diagonal=1..3",
-	"specs/abacus/figure16":   "task.digits=1..2",
-	"specs/abacus/figure17":   "task.digits=1..2",
-	"specs/abacus/figure18":   "task.digits=1..2",
-	"specs/abacus/figure19":   "task.digits=1..2",
-	"specs/abacus/figure20":   "task.digits=1..2",
-	"specs/abacus/figure21":   "task.digits=1..2",
-	"specs/abacus/table1":     "task.digits=1..2 task.length=1..2",
-	"specs/abacus/table2":     "task.digits=1..2 task.length=1..2",
-	"specs/looped8x2":         "task.digits=1..2",
-	"specs/bias/addition_abc": "stage.calibrate.cross.keep=value>=mean+std",
-	"specs/bias/nx1_abc":      "stage.calibrate.cross.keep=value>=mean+std",
+	"specs/abacus/figure5":    "task.operands=digits(1..2) eval.grid=none eval.diagonal=1..3",
+	"specs/abacus/figure6":    "task.operands=digits(1..2)",
+	"specs/abacus/figure7":    "task.operands=digits(1..2)",
+	"specs/abacus/figure8":    "task.operands=digits(1..2) task.examples=5",
+	"specs/abacus/figure9":    "sweep.task.operands.range=1..2",
+	"specs/abacus/figure10":   "task.operands=digits(1..2) eval.grid=none eval.diagonal=1..3",
+	"specs/abacus/figure11":   "sweep.task.operands.range=1..2 eval.grid=none eval.diagonal=1..3",
+	"specs/abacus/figure16":   "task.operands=digits(1..2)",
+	"specs/abacus/figure17":   "task.operands=digits(1..2)",
+	"specs/abacus/figure18":   "task.operands=digits(1..2)",
+	"specs/abacus/figure19":   "task.operands=digits(1..2)",
+	"specs/abacus/figure20":   "task.operands=digits(1..2)",
+	"specs/abacus/figure21":   "task.operands=digits(1..2)",
+	"specs/abacus/table1":     "task.operands=digits(1..2) task.length=1..2",
+	"specs/abacus/table2":     "task.operands=digits(1..2) task.length=1..2",
+	"specs/looped8x2":         "task.operands=digits(1..2)",
+	"specs/bias/addition_abc": "calibrate.calibrate.cross.keep=value>=mean+std",
+	"specs/bias/nx1_abc":      "calibrate.calibrate.cross.keep=value>=mean+std",
 }
 
 // points are the trainings of a sweep that are trained; otherwise the first two, which have

@@ -24,7 +24,7 @@ func (plotCmd) Help() string {
   loss       loss during training, on training and held-out problems where both were
              measured; each stage of a run has its own line
   training   exact match during training, likewise; both have a line for each length
-             that eval.every tests
+             that eval.during tests
   attention  for each head of a calibration: the attention read, and the bias made
              from it; with --problem, for each head of a trained model: its attention
              while the model answers the problem

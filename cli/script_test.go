@@ -199,7 +199,7 @@ func folder(ts *testscript.TestScript, dir string) map[string][]byte {
 func brackets(ts *testscript.TestScript, neg bool, args []string) {
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)
-	text := "arith 1\ntask successor { digits = " + strings.Repeat("[", n<<20)
+	text := "arith 2\ntask successor { digits = " + strings.Repeat("[", n<<20)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o644))
 }
 

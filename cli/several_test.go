@@ -27,7 +27,7 @@ func TestSeveralAtOnce(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			for range 40 {
-				if err := paths.Put(t.Context(), spec, []byte("arith 1\n")); err != nil {
+				if err := paths.Put(t.Context(), spec, []byte("arith 2\n")); err != nil {
 					t.Error(err)
 				}
 			}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/arithlang/mlc/cli/project"
 	"github.com/arithlang/mlc/cli/shell"
@@ -16,23 +15,25 @@ import (
 type vetCmd struct {
 	Files   []string `arg:"" name:"FILE" help:"Specs."`
 	Set     []string `help:"Set an attribute: --set model.width=32." sep:"none" placeholder:"PATH=VALUE"`
-	Disable []string `help:"Disable these warnings: --disable V001,V004." placeholder:"CODE"`
+	Disable []string `help:"Disable these warnings, by name or code: --disable no_key,V004." placeholder:"WARNING"`
 	Strict  bool     `help:"Exit with 1 on warnings, too."`
 }
 
 // Help is printed below the usage.
 func (vetCmd) Help() string {
 	return `Prints nothing about a spec without findings. Only mlc build reports features that the
-compiler does not support yet. mlc explain CODE shows the page of a code.
+compiler does not support yet. mlc explain CODE shows the page of a code, and
+mlc explain NAME of a warning.
 
 Examples:
   mlc vet specs/*.arith
-  mlc vet --strict --disable V001 x.arith`
+  mlc vet --strict --disable never_trained x.arith`
 }
 
 // Run checks all specs, without compiling them.
 func (c *vetCmd) Run(sh *shell.Shell) error {
-	if err := checkWarnings(c.Disable); err != nil {
+	disabled, err := warnings(c.Disable)
+	if err != nil {
 		return err
 	}
 	where, err := project.Find("", "")
@@ -60,7 +61,7 @@ func (c *vetCmd) Run(sh *shell.Shell) error {
 		if err != nil {
 			return err
 		}
-		found = slices.DeleteFunc(found, func(d *diag.Diagnostic) bool { return slices.Contains(c.Disable, d.Code) })
+		found = slices.DeleteFunc(found, func(d *diag.Diagnostic) bool { return slices.Contains(disabled, d.Code) })
 		if err := project.PrintFindings(sh, s, found); err != nil {
 			return err
 		}
@@ -72,18 +73,21 @@ func (c *vetCmd) Run(sh *shell.Shell) error {
 	return nil
 }
 
-// checkWarnings returns an error if a code is not of a warning.
-func checkWarnings(codes []string) error {
-	var warnings []string
+// warnings returns the codes of warnings that are given by name or code, or an error.
+func warnings(given []string) ([]string, error) {
+	var names []string
 	for _, c := range diag.Codes() {
-		if strings.HasPrefix(c.ID, "V") {
-			warnings = append(warnings, c.ID)
+		if c.Name != "" {
+			names = append(names, c.Name, c.ID)
 		}
 	}
-	for _, c := range codes {
-		if !slices.Contains(warnings, c) {
-			return shell.Usagef("--disable: there is no warning %q: %s", c, diag.DidYouMean(c, warnings, "warnings are"))
+	var out []string
+	for _, text := range given {
+		c, ok := diag.Named(text)
+		if !ok || c.Name == "" {
+			return nil, shell.Usagef("--disable: there is no warning %q: %s", text, diag.DidYouMean(text, names, "warnings are"))
 		}
+		out = append(out, c.ID)
 	}
-	return nil
+	return out, nil
 }

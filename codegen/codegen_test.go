@@ -148,7 +148,7 @@ func TestFilesAreSorted(t *testing.T) {
 // TestStagesArePackages wants a package for each stage that trains and main around
 // them, each file with its header and in gofmt's form.
 func TestStagesArePackages(t *testing.T) {
-	p := compile(t, "small/successor_abc", "model.width=16", "model.ffn=relu(hidden = 16)", "stage.calibrate.cross.direction=[[1, -1], [1, 0]]")
+	p := compile(t, "small/successor_abc", "model.width=16", "model.ffn=relu(hidden = 16)", "calibrate.calibrate.cross.direction=[[1, -1], [1, 0]]")
 	files, err := Generate(p, Options{Version: "1.2.3", Path: "example.com/trial/abc"})
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +171,7 @@ func TestStagesArePackages(t *testing.T) {
 		"interpolate/plan.go":         {"Attention: ", "b.cross.At(0),"},
 		"interpolate/kernels.go":      {"package interpolate\n"},
 		"extrapolate/kernels_test.go": {"package extrapolate\n"},
-		"extrapolate/spec.arith":      {"stage calibrate {\n"},
+		"extrapolate/spec.arith":      {"calibrate calibrate {\n"},
 	} {
 		for _, part := range parts {
 			if !strings.Contains(byPath[path], part) {
@@ -189,7 +189,7 @@ func TestStagesArePackages(t *testing.T) {
 func TestProblemsAreEmbedded(t *testing.T) {
 	generated := func(problems string) (text, model, hash string) {
 		files := map[string]string{"d/p.txt": problems,
-			"d/a.arith": "arith 1\ntask file { path = \"p.txt\" }\nmodel.loop.layers = 1\nmodel.width = 8\nmodel.ffn = relu(hidden = 8)"}
+			"d/a.arith": "arith 2\ntask file { path = \"p.txt\" }\nmodel.decoder_only.layers = 1\nmodel.width = 8\nmodel.ffn = relu(hidden = 8)"}
 		p, found, err := compiler.Compile(check.Options{Path: "d/a.arith", Read: func(path string) ([]byte, error) { return []byte(files[path]), nil }})
 		if err != nil || found.HasErrors() {
 			t.Fatal(err, found)
@@ -235,7 +235,7 @@ func TestTablesAreEmbedded(t *testing.T) {
 		return src
 	}
 	files := map[string][]byte{
-		"a.arith": []byte("arith 1\ntask successor {}\nmodel.decoder.self.bias = table(\"one\") + table(\"two\")\nmodel.width = 8\nmodel.ffn = relu(hidden = 8)"),
+		"a.arith": []byte("arith 2\ntask successor {}\nmodel.decoder.self.bias = table(\"one\") + table(\"two\")\nmodel.width = 8\nmodel.ffn = relu(hidden = 8)"),
 		"one":     table(1, 2), "two": table(3, 4),
 	}
 	p, found, err := compiler.Compile(check.Options{Path: "a.arith", Read: func(path string) ([]byte, error) { return files[path], nil }})

@@ -78,14 +78,14 @@ func TestPeerAttentionTellsModelsApart(t *testing.T) {
 // stages the calibration reads the last one.
 func newCapture(t *testing.T, name, reading string, set ...string) *trainee {
 	t.Helper()
-	const read, reader = "second", "\nstage reader {\n from = second\n %s\n}\nstage third {}\nvet { V008 = off }\n"
+	const read, reader = "second", "\ncalibrate reader {\n from = second\n %s\n}\nstage third {}\nvet { unused_stage = off }\n"
 	spec, err := os.ReadFile(peerSpec(name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := string(spec) + fmt.Sprintf(reader, reading)
 	if p := readPeer(t, name); !slices.ContainsFunc(p.Params, func(x peerParam) bool { return strings.HasPrefix(x.Name, "fixed.") }) {
-		text = strings.Replace(text, "\nstage reader", "\nstage second {}\nstage reader", 1)
+		text = strings.Replace(text, "\ncalibrate reader", "\nstage second {}\ncalibrate reader", 1)
 	}
 	o := check.Options{Path: peerSpec(name), Set: set, Read: func(path string) ([]byte, error) {
 		if path == peerSpec(name) {

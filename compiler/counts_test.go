@@ -34,11 +34,11 @@ func TestParameterCounts(t *testing.T) {
 		{1, 1, nil, 12_105_728},
 		{8, 2, []string{nope}, 63_514_624 - table},
 		{8, 2, []string{"model.embed.position = learned(max = 512)"}, 63_514_624},
-		{8, 2, []string{nope, "model.loop.self.bias = fire(hidden = 32, c = 0.1, threshold = 512)"}, 63_514_624 - table + 8*fire},
-		{8, 2, []string{"model.loop.self.rotary = rope()"}, 63_514_624},
+		{8, 2, []string{nope, "model.decoder_only.self.bias = fire(hidden = 32, c = 0.1, threshold = 512)"}, 63_514_624 - table + 8*fire},
+		{8, 2, []string{"model.decoder_only.self.rotary = rope()"}, 63_514_624},
 	} {
 		t.Run(fmt.Sprintf("%dx%d %v", c.layers, c.times, c.set), func(t *testing.T) {
-			p := compileHeadline(t, append(c.set, fmt.Sprintf("model.loop.layers = %d", c.layers), fmt.Sprintf("model.loop.times = %d", c.times))...)
+			p := compileHeadline(t, append(c.set, fmt.Sprintf("model.decoder_only.layers = %d", c.layers), fmt.Sprintf("model.decoder_only.times = %d", c.times))...)
 			if got := p.Lowered.NumParams; got != c.want {
 				t.Errorf("%d parameters, want %d", got, c.want)
 			}
@@ -89,7 +89,7 @@ func TestFLOPs(t *testing.T) {
 		{2, 3, "cross_entropy", 3, 3},
 	} {
 		t.Run(fmt.Sprintf("%dx%d %s", c.layers, c.times, c.loss), func(t *testing.T) {
-			p := compileHeadline(t, fmt.Sprintf("model.loop.layers = %d", c.layers), fmt.Sprintf("model.loop.times = %d", c.times), "train.loss = "+c.loss)
+			p := compileHeadline(t, fmt.Sprintf("model.decoder_only.layers = %d", c.layers), fmt.Sprintf("model.decoder_only.times = %d", c.times), "train.loss = "+c.loss)
 			_, rows := p.Spec.TrainedShape()
 			attention := 2.0 * width * float64(rows) // scores, and their products with values: all keys count
 			want := c.forward*float64(c.layers)*(2*layer+2*attention) +
@@ -112,7 +112,7 @@ func TestFLOPs(t *testing.T) {
 func TestMatrixFLOPs(t *testing.T) {
 	step := func(optimizer string) float64 {
 		t.Helper()
-		n, err := compileHeadline(t, "model.loop.layers = 3", "model.ffn = geglu(hidden = 3072)", "model.head = geglu(hidden = 3072)", "train.optimizer = "+optimizer).StepFLOPs()
+		n, err := compileHeadline(t, "model.decoder_only.layers = 3", "model.ffn = geglu(hidden = 3072)", "model.head = geglu(hidden = 3072)", "train.optimizer = "+optimizer).StepFLOPs()
 		if err != nil {
 			t.Fatal(err)
 		}

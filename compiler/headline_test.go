@@ -50,7 +50,7 @@ func TestDecay(t *testing.T) {
 // name.
 func headlineParams(t *testing.T) map[string]plan.Param {
 	t.Helper()
-	p := compileHeadline(t, "model.loop.self.bias = fire(hidden = 32, c = 0.1, threshold = 512)")
+	p := compileHeadline(t, "model.decoder_only.self.bias = fire(hidden = 32, c = 0.1, threshold = 512)")
 	params := map[string]plan.Param{}
 	for _, g := range p.Lowered.Groups {
 		for _, param := range g.Params {

@@ -22,14 +22,14 @@ import (
 
 // stages is a model of two layers and two heads. Tests add a stage whose attention is
 // read, and one that gets the result as biases.
-const stages = `arith 1
+const stages = `arith 2
 
 task successor {
-  digits = 1..3
+  operands = digits(1..3)
   pad    = zero(to = 5)
 }
 
-model transformer {
+model {
   width   = 8
   heads   = 2
   ffn     = relu(hidden = 12)
@@ -44,7 +44,7 @@ eval.pad    = zero(to = 5)
 const calibrated = stages + `
 stage first {}
 
-stage lines {
+calibrate lines {
   from            = first
   extend          = 4
   self.direction  = [[1, 1], [1, 0]]

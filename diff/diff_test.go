@@ -196,7 +196,7 @@ func TestClosedCells(t *testing.T) {
 		"model.decoder.self {\n  mask = j <= i - 4\n  relative = shaw(clip = 2)\n}\n",
 		"model.decoder.self.mask = j - 2000000000 <= i + 2000000000\n",
 	} {
-		spec := "arith 1\ntask addition { digits = 1..3 }\nmodel {\n  width = 8\n  heads = 2\n  decoder.layers = 1\n}\n" + text
+		spec := "arith 2\ntask addition { operands = digits(1..3) }\nmodel {\n  width = 8\n  heads = 2\n  decoder.layers = 1\n}\n" + text
 		p, found, err := compiler.Compile(check.Options{Path: "x.arith", Read: func(string) ([]byte, error) { return []byte(spec), nil }})
 		if err != nil || found.HasErrors() {
 			t.Fatal(text, err, found)

@@ -54,7 +54,7 @@ func TestPackedAttention(t *testing.T) {
 
 // TestLengthsAreNotPacked finds no packed programs where a mask reads the number of keys.
 func TestLengthsAreNotPacked(t *testing.T) {
-	const text = "arith 1\nattention {\n  heads = 2\n  width = 8\n  mask = j <= i + J - I\n}\n"
+	const text = "arith 2\nattention {\n  heads = 2\n  width = 8\n  mask = j <= i + J - I\n}\n"
 	a, found, err := compiler.CompileAttention(check.Options{Read: func(string) ([]byte, error) { return []byte(text), nil }})
 	if err != nil || found.HasErrors() {
 		t.Fatal(err, found)

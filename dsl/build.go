@@ -31,6 +31,9 @@ func (s *source) pos(offset int) diag.Pos {
 	return diag.Pos{File: s.name, Line: line + 1 - s.skip, Col: offset - s.lines[line] + 1}
 }
 
+// offset returns the byte offset of a place.
+func (s *source) offset(p diag.Pos) int { return s.lines[p.Line-1+s.skip] + p.Col - 1 }
+
 func (s *source) span(start, end lexer.Position) diag.Range {
 	return diag.Range{Start: s.pos(start.Offset), End: s.pos(end.Offset)}
 }

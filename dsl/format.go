@@ -15,15 +15,19 @@ import (
 // broken after a bracket, comma or operator stays broken. Only white space changes,
 // except that a comma before a bracket on the same line is removed. Comments, numbers and
 // parentheses stay as written, the syntax tree stays the same, and formatting again
-// changes nothing.
+// changes nothing. A file of version 1 becomes version 2 first.
 //
 // A file with errors is returned unchanged, with its diagnostics. name is its name in
 // them.
 func FormatFile(name string, src []byte) ([]byte, diag.List) {
-	if _, list := Parse(name, src); len(list) > 0 {
+	now, list := Upgrade(name, src)
+	if len(list) > 0 {
 		return src, list
 	}
-	f := &formatter{words: scan(string(src))}
+	if _, list := Parse(name, now); len(list) > 0 {
+		return src, list
+	}
+	f := &formatter{words: scan(string(now))}
 	f.header = f.skip(f.skip(0)+1) + 1
 	f.entries(0)
 	if f.body < len(f.rows) {
@@ -78,10 +82,10 @@ type row struct {
 // A formatter turns the words of a file into rows.
 type formatter struct {
 	words  []word
-	header int // index of the word after "arith 1"
+	header int // index of the word after "arith 2"
 	n      int // index of the next word
 	rows   []row
-	body   int // rows up to "arith 1"
+	body   int // rows up to "arith 2"
 }
 
 // skip returns the index of the first word from n on that is not a comment.

@@ -65,7 +65,7 @@ func TestFormatCorpus(t *testing.T) {
 
 // TestFormatErrors: a broken file is returned unchanged, with its errors.
 func TestFormatErrors(t *testing.T) {
-	src := []byte("arith 1\ntask   successor { below 3 }\n")
+	src := []byte("arith 2\ntask   successor { below 3 }\n")
 	got, list := FormatFile("x.arith", src)
 	if !bytes.Equal(got, src) || len(list) != 1 || list[0].Range.Start != (diag.Pos{File: "x.arith", Line: 2, Col: 26}) {
 		t.Errorf("got %q and %v", got, list)
@@ -74,8 +74,8 @@ func TestFormatErrors(t *testing.T) {
 
 // TestFormatLines accepts the line ends of other systems.
 func TestFormatLines(t *testing.T) {
-	got, _ := FormatFile("x", []byte("arith 1\r\n\r\n// a \r\ntrain {\r\n\tseed = 1 // b\t\r\n}"))
-	if want := "arith 1\n\n// a\ntrain {\n  seed = 1 // b\n}\n"; string(got) != want {
+	got, _ := FormatFile("x", []byte("arith 2\r\n\r\n// a \r\ntrain {\r\n\tseed = 1 // b\t\r\n}"))
+	if want := "arith 2\n\n// a\ntrain {\n  seed = 1 // b\n}\n"; string(got) != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -109,7 +109,8 @@ func checkFormat(t *testing.T, src []byte) {
 		}
 		return
 	}
-	before, _ := Parse("f", src)
+	current, _ := Upgrade("f", src)
+	before, _ := Parse("f", current)
 	after, list := Parse("f", once)
 	if len(list) > 0 {
 		t.Fatalf("%s\nbecomes\n%s\nwhich has %s", src, once, list[0].Message)

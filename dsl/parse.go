@@ -2,6 +2,7 @@ package dsl
 
 import (
 	"errors"
+	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -19,23 +20,26 @@ const (
 	maxChain = 1 << 12 // tokens of one attribute's value
 )
 
+// version is the version of the language.
+const version = "2"
+
 // Parse parses a source file. After a syntax error the file contains the entries before
 // the error. The file is nil if none can be parsed.
 func Parse(name string, src []byte) (*File, diag.List) {
-	return parse(newSource(name, src), src)
+	return parse(newSource(name, src), src, version)
 }
 
 // ParseSetting parses one "path = value", as for --set. Its places are on the given line
 // of a file with the given name.
 func ParseSetting(name string, line int, text string) (*Entry, diag.List) {
-	src := []byte("arith 1\n" + text)
+	src := []byte("arith " + version + "\n" + text)
 	s := newSource(name, src)
 	s.skip = 2 - line
 	var file *File
 	single := strings.Contains(text, "=") && !strings.Contains(text, "\n")
 	if single {
 		var list diag.List
-		if file, list = parse(s, src); len(list) > 0 {
+		if file, list = parse(s, src, version); len(list) > 0 {
 			return nil, list
 		}
 	}
@@ -56,7 +60,7 @@ func ParseExpr(text string) *Expr {
 	return e.Value
 }
 
-func parse(s *source, src []byte) (*File, diag.List) {
+func parse(s *source, src []byte, version string) (*File, diag.List) {
 	name := s.name
 	if len(src) > MaxBytes {
 		return nil, diag.List{diag.New("E0103", diag.Range{Start: diag.Pos{File: name}},
@@ -65,7 +69,7 @@ func parse(s *source, src []byte) (*File, diag.List) {
 	}
 	toks, d := lex(s, src)
 	if d == nil {
-		d = checkHeader(s, toks)
+		d = checkHeader(s, toks, version)
 	}
 	if d == nil {
 		d = checkBrackets(s, toks)
@@ -132,21 +136,25 @@ func lexError(s *source, src []byte, err error) *diag.Diagnostic {
 	return diag.New("E0106", r, "%q means nothing here", c).WithHelp("%s", help)
 }
 
-// checkHeader reports a file that does not begin with "arith 1".
-func checkHeader(s *source, toks []lexer.Token) *diag.Diagnostic {
-	const help = `a spec begins with "arith 1"`
+// checkHeader reports a file that does not begin with arith and the wanted version.
+func checkHeader(s *source, toks []lexer.Token, want string) *diag.Diagnostic {
+	const help = `a spec begins with "arith ` + version + `"`
 	first := toks[0]
 	switch {
 	case first.EOF():
 		return diag.New("E0104", diag.Range{Start: s.pos(0), End: s.pos(0)}, "the file is empty").WithHelp(help)
 	case first.Value != "arith":
 		return diag.New("E0104", s.token(first), "the first word is not arith").WithHelp(help)
-	case toks[1].Value != "1":
+	case toks[1].Value != want:
 		r := s.token(toks[1])
 		if toks[1].EOF() || toks[1].Type != tokens.Symbols()["Number"] {
 			return diag.New("E0104", s.token(first), "arith lacks its version").WithHelp(help)
 		}
-		return diag.New("E0105", r, "this compiler knows version 1, not %s", toks[1].Value).WithHelp(help)
+		d := diag.New("E0105", r, "this compiler knows version "+version+", not %s", toks[1].Value).WithHelp(help)
+		if toks[1].Value == "1" {
+			d.WithHelp("mlc fmt %s turns it into version "+version, path.Base(s.name))
+		}
+		return d
 	}
 	return nil
 }

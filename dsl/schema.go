@@ -49,7 +49,7 @@ type Row struct {
 	Usual   Span    // numbers outside of it cause a warning; zero: no such range
 	Len     int     // entries of a list; 0: any
 	Choices []Option
-	Kinds   string // kinds of task that have the attribute, separated by spaces; "": all
+	Kinds   string // kinds of task that have the attribute or argument, separated by spaces; "": all
 	Later   bool   // printed only if it is not the default, so that older specs keep their hash
 	Limit          // of any value except the default
 	Doc     string
@@ -61,8 +61,9 @@ type Span struct{ Lo, Hi float64 }
 // An Option is one value of a Choice, with its arguments. Leading arguments may be given
 // without their names.
 type Option struct {
-	Name string
-	Args []Row
+	Name  string
+	Args  []Row
+	Kinds string // kinds of task that have it, separated by spaces; "": all
 	Limit
 	Doc string
 }
@@ -79,10 +80,9 @@ type Label uint8
 
 // The uses of labels.
 const (
-	NoLabel       Label = iota
-	OptionalLabel       // model NAME
-	KindLabel           // task KIND
-	NameLabel           // bias NAME: several blocks, told apart by the name
+	NoLabel   Label = iota
+	KindLabel       // task KIND
+	NameLabel       // bias NAME: several blocks, told apart by the name
 )
 
 // A BlockRow of the schema describes a block.
@@ -105,7 +105,7 @@ type Schema struct {
 func NewSchema() *Schema {
 	return &Schema{
 		Blocks: blocks(),
-		Rows:   slices.Concat(taskRows(), modelRows(), attentionRows(), trainRows(), evalRows(), vetRows(), stageRows(), sweepRows()),
+		Rows:   slices.Concat(taskRows(), modelRows(), attentionRows(), trainRows(), evalRows(), vetRows(), stageRows(), calibrateRows(), sweepRows()),
 		Kinds:  taskKinds(),
 	}
 }

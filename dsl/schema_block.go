@@ -3,10 +3,10 @@ package dsl
 func blocks() []BlockRow {
 	return []BlockRow{
 		{Path: "task", Label: KindLabel, Common: true, Doc: "the problems and their format"},
-		{Path: "model", Label: OptionalLabel, Common: true, Doc: "the model to train"},
+		{Path: "model", Common: true, Doc: "the model to train"},
 		{Path: "model.embed", Common: true, Doc: "token and position embeddings"},
-		{Path: "model.loop", Doc: "a decoder-only stack applied several times, instead of encoder and decoder"},
-		{Path: "model.loop.self", Doc: "self attention over the tokens read so far"},
+		{Path: "model.decoder_only", Doc: "a stack that reads the problem and writes the answer, instead of encoder and decoder"},
+		{Path: "model.decoder_only.self", Doc: "self attention over the tokens read so far"},
 		{Path: "model.encoder", Common: true, Doc: "layers that read the problem"},
 		{Path: "model.encoder.self", Common: true, Doc: "self attention over the source tokens"},
 		{Path: "model.decoder", Common: true, Doc: "layers that write the answer"},
@@ -19,9 +19,10 @@ func blocks() []BlockRow {
 		{Path: "train", Common: true, Doc: "how the model is trained"},
 		{Path: "eval", Common: true, Doc: "tests after training"},
 		{Path: "vet", Doc: "switches of the warnings"},
-		{Path: "stage", Label: NameLabel, Doc: "one of several consecutive trainings, or a calibration between them"},
-		{Path: "stage.self", Doc: "calibration of a decoder's self attention"},
-		{Path: "stage.cross", Doc: "calibration of a decoder's cross attention"},
+		{Path: "stage", Label: NameLabel, Doc: "one of several consecutive trainings"},
+		{Path: "calibrate", Label: NameLabel, Doc: "biases read from the attention of a stage"},
+		{Path: "calibrate.self", Doc: "lines of a decoder's self attention"},
+		{Path: "calibrate.cross", Doc: "lines of a decoder's cross attention"},
 		{Path: "sweep", Doc: "several trainings that differ in some attributes"},
 	}
 }

@@ -7,7 +7,7 @@ import "slices"
 const leastEps = 1e-30
 
 func modelRows() []Row {
-	return slices.Concat(widthRows(), embedRows(), loopRows(), siteRows("model.loop.self"),
+	return slices.Concat(widthRows(), embedRows(), decoderOnlyRows(), siteRows("model.decoder_only.self"),
 		stackRows("model.encoder", 0, "0", "layers; 0 is the identity"), siteRows("model.encoder.self"),
 		stackRows("model.decoder", 1, "2", "layers"), siteRows("model.decoder.self"), siteRows("model.decoder.cross"))
 }
@@ -175,19 +175,19 @@ func valueRow() Row {
 	return Row{Path: "value", Type: Table, Default: "none", Later: true, Words: "none", Doc: "the table as an expression, such as the name of a table block; none: each element is learned"}
 }
 
-func loopRows() []Row {
+func decoderOnlyRows() []Row {
 	return []Row{
-		{Path: "model.loop.layers", Type: Int, Default: "2", Min: 1, Max: 1 << 10, Doc: "layers in the loop"},
-		{Path: "model.loop.times", Type: Recurrences, Default: "1", Words: "digits operands prompt", Min: 1, Max: 1 << 10,
-			Doc: "number of recurrences of the loop; a sum with multiples of digits (of the longest operand), operands (or entries) and prompt (tokens up to the =), as digits + 1, gives each problem its own, in training and tests"},
-		shareRow("model.loop"),
-		{Path: "model.loop.inject", Type: Choice, Default: "none", Doc: "input injection: where the embedded input is added again", Choices: []Option{
+		{Path: "model.decoder_only.layers", Type: Int, Default: "2", Min: 1, Max: 1 << 10, Doc: "layers"},
+		{Path: "model.decoder_only.times", Type: Recurrences, Default: "1", Words: "digits operands prompt", Min: 1, Max: 1 << 10,
+			Doc: "number of recurrences of the stack; a sum with multiples of digits (of the longest operand), operands (or entries) and prompt (tokens up to the =), as digits + 1, gives each problem its own, in training and tests"},
+		shareRow("model.decoder_only"),
+		{Path: "model.decoder_only.inject", Type: Choice, Default: "none", Doc: "input injection: where the embedded input is added again", Choices: []Option{
 			{Name: "none", Doc: "nowhere"},
 			{Name: "add", Args: []Row{{Path: "before", Type: Choice, Default: "block", Doc: "places of injection", Choices: []Option{
 				{Name: "block", Doc: "once per recurrence, before the first layer"},
 				{Name: "every_layer", Doc: "before every layer"}}}}},
 		}},
-		{Path: "model.loop.state", Type: Choice, Default: "embed", Doc: "initial state of the loop", Choices: []Option{
+		{Path: "model.decoder_only.state", Type: Choice, Default: "embed", Doc: "initial state of the loop", Choices: []Option{
 			{Name: "embed", Doc: "the embedded input"},
 			{Name: "normal", Doc: "noise, drawn for every pass, in tests too", Args: []Row{
 				{Path: "std", Type: Real, Default: "0.02", Max: 1e3, Doc: "standard deviation; 0 starts from zeros"}}},

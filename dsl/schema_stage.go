@@ -11,7 +11,7 @@ func vetRows() []Row {
 	var rows []Row
 	for _, c := range diag.Codes() {
 		if strings.HasPrefix(c.ID, "V") {
-			rows = append(rows, Row{Path: "vet." + c.ID, Type: Choice, Default: "on", Doc: c.Title,
+			rows = append(rows, Row{Path: "vet." + c.Name, Type: Choice, Default: "on", Doc: c.Title,
 				Choices: []Option{{Name: "on"}, {Name: "off"}}})
 		}
 	}
@@ -47,36 +47,41 @@ func roundsRow() Row {
 			{Path: "votes", Type: Int, Default: "1", Min: 1, Max: 99,
 				Doc: "answers to each problem, more than half of which must agree; each is asked in another way: with operands in the other order if the result is the same, with hints from other letters"},
 			{Path: "newest", Type: Fraction, Default: "50%", Max: 1,
-				Doc: "share of training examples from the last round; the others are drawn from task.digits, with true answers, and from all rounds so far, each length equally often"},
+				Doc: "share of training examples from the last round; the others are drawn from task.operands, with true answers, and from all rounds so far, each length equally often"},
 		}, Doc: "in each round, with an equal share of the budget, the model answers problems that are longer by a step, and trains on the answers it keeps, right or wrong (Lee et al. 2025, arXiv:2502.01612)"},
 	}}
 }
 
-// stageRows are the attributes of a stage apart from overrides. stage.x stands for
-// stage.NAME.x. All except from and rounds make the stage a calibration (Duan & Shi 2023,
-// arXiv:2310.11984, section 4).
+// stageRows are the attributes of a stage apart from overrides, and calibrateRows the
+// attributes of a calibration (Duan & Shi 2023, arXiv:2310.11984, section 4). stage.x
+// stands for stage.NAME.x.
 func stageRows() []Row {
-	rows := []Row{
-		{Path: "stage.from", Type: StageName, Default: "none", Words: "none",
-			Doc: "earlier stage that provides the initial weights, or the attention to read"},
+	return []Row{
+		{Path: "stage.from", Type: StageName, Default: "none", Words: "none", Doc: "earlier stage that provides the initial weights"},
 		roundsRow(),
-		{Path: "stage.samples", Type: Int, Default: "1000", Min: 1, Max: 1 << 30, Doc: "problems that attention is averaged over"},
-		{Path: "stage.layer", Type: Int, Default: "last", Words: "last", Min: 1, Max: 1000,
+	}
+}
+
+func calibrateRows() []Row {
+	rows := []Row{
+		{Path: "calibrate.from", Type: StageName, Doc: "earlier stage whose attention is read"},
+		{Path: "calibrate.samples", Type: Int, Default: "1000", Min: 1, Max: 1 << 30, Doc: "problems that attention is averaged over"},
+		{Path: "calibrate.layer", Type: Int, Default: "last", Words: "last", Min: 1, Max: 1000,
 			Doc: "decoder layer that attention is read from, counted from 1"},
-		{Path: "stage.of", Type: Choice, Default: "weights", Doc: "values read from the attention", Choices: []Option{
+		{Path: "calibrate.of", Type: Choice, Default: "weights", Doc: "values read from the attention", Choices: []Option{
 			{Name: "weights", Doc: "after the softmax, as in the paper's code"},
 			{Name: "logits", Doc: "before the softmax, as in the paper's text; closed cells do not count"},
 		}},
-		{Path: "stage.extend", Type: Int, Default: "60", Min: 1, Max: 10000, Doc: "digits that the bias is extended to"},
-		{Path: "stage.reduce", Type: Choice, Default: "sum", Doc: "reduction of the attention along a line", Choices: []Option{
+		{Path: "calibrate.extend", Type: Int, Default: "60", Min: 1, Max: 10000, Doc: "digits that the bias is extended to"},
+		{Path: "calibrate.reduce", Type: Choice, Default: "sum", Doc: "reduction of the attention along a line", Choices: []Option{
 			{Name: "sum", Doc: "as in the paper's code"},
 			{Name: "mean", Doc: "as in the paper's text"},
 		}},
-		{Path: "stage.subtract", Type: Choice, Default: "nothing", Doc: "subtracted from the values of kept lines; it matters with several directions", Choices: []Option{
+		{Path: "calibrate.subtract", Type: Choice, Default: "nothing", Doc: "subtracted from the values of kept lines; it matters with several directions", Choices: []Option{
 			{Name: "nothing", Doc: "as in the paper's code"},
 			{Name: "largest", Doc: "the largest value along the line's direction in its head, as in the paper's text"},
 		}},
-		{Path: "stage.empty", Type: Choice, Default: "stop", Doc: "what follows if no line of a site stands out in any head", Choices: []Option{
+		{Path: "calibrate.empty", Type: Choice, Default: "stop", Doc: "what follows if no line of a site stands out in any head", Choices: []Option{
 			{Name: "stop", Doc: "the run ends with an error: the next stage would train as without a bias"},
 			{Name: "open", Doc: "the run goes on with a bias of 0, as in the paper"},
 		}},
@@ -87,11 +92,11 @@ func stageRows() []Row {
 			direction, keep = "[1, -1]", "value >= mean + 4.5 * std"
 		}
 		rows = append(rows,
-			Row{Path: "stage." + site + ".direction", Type: Directions, Default: direction,
+			Row{Path: "calibrate." + site + ".direction", Type: Directions, Default: direction,
 				Doc: "step in rows and columns along a line; with several directions, the largest value counts"},
-			Row{Path: "stage." + site + ".rows", Type: Int, Default: "auto", Words: "auto", Min: 1, Max: 10000,
+			Row{Path: "calibrate." + site + ".rows", Type: Int, Default: "auto", Words: "auto", Min: 1, Max: 10000,
 				Doc: "number of leading attention rows that count; auto: the digits of training"},
-			Row{Path: "stage." + site + ".keep", Type: Statistic, Default: keep,
+			Row{Path: "calibrate." + site + ".keep", Type: Statistic, Default: keep,
 				Doc: "lines to keep, by their value and the mean and standard deviation over all lines"})
 	}
 	return rows

@@ -34,19 +34,21 @@ func taskRows() []Row {
 		binary  = "addition subtraction multiplication nx1 mixed"
 	)
 	return []Row{
-		{Path: "task.below", Type: Int, Default: "none", Words: "none", Kinds: numbers, Min: 2, Max: 1 << 40,
-			Doc: "bound of the operands: all numbers below it, in an order drawn once"},
-		{Path: "task.sampling", Type: Choice, Default: "permutation", Kinds: "successor addition nx1 parity", Doc: "with below: source of the operands", Choices: []Option{
-			{Name: "permutation", Doc: "each number below it once per epoch"},
-			{Name: "released", Doc: "lists of the released code of Duan & Shi 2023, for below = 1Mi: for addition and nx1 more short numbers than in a permutation, none above 10^6, with repetitions, and no factor 0; for parity equally many strings of each length from 1 to 18 bits"},
+		{Path: "task.operands", Type: Choice, Default: "digits(1..20)", Kinds: made, Doc: "source of the operands", Choices: []Option{
+			{Name: "digits", Doc: "numbers by their length", Args: []Row{
+				{Path: "range", Type: IntRange, Default: "1..20", Min: 1, Max: 1000, Doc: "significant digits, each length equally likely"}}},
+			{Name: "below", Doc: "all numbers below a bound, in an order drawn once", Kinds: numbers, Args: []Row{
+				{Path: "bound", Type: Int, Min: 2, Max: 1 << 40, Doc: "the bound"},
+				{Path: "sampling", Type: Choice, Default: "permutation", Kinds: "successor addition nx1 parity", Doc: "lists that the numbers come from", Choices: []Option{
+					{Name: "permutation", Doc: "each number below the bound once per epoch"},
+					{Name: "released", Doc: "lists of the released code of Duan & Shi 2023, for below(1Mi): for addition and nx1 more short numbers than in a permutation, none above 10^6, with repetitions, and no factor 0; for parity equally many strings of each length from 1 to 18 bits"},
+				}},
+				{Path: "epochs", Type: Choice, Default: "reordered", Doc: "what follows the first epoch", Choices: []Option{
+					{Name: "reordered", Doc: "other orders, and other pairs of operands"},
+					{Name: "same", Doc: "the same problems in the same order, as in the released code of Duan & Shi 2023"},
+				}}}},
 		}},
-		{Path: "task.epochs", Type: Choice, Default: "reordered", Kinds: numbers, Doc: "with below: what follows the first epoch", Choices: []Option{
-			{Name: "reordered", Doc: "other orders, and other pairs of operands"},
-			{Name: "same", Doc: "the same problems in the same order, as in the released code of Duan & Shi 2023"},
-		}},
-		{Path: "task.digits", Type: IntRange, Default: "1..20", Words: "none", Unless: "task.below", Kinds: made, Min: 1, Max: 1000,
-			Doc: "significant digits of the operands, each length equally likely; none: below gives the operands"},
-		{Path: "task.operands", Type: IntRange, Default: "2..5", Kinds: "sum", Min: 2, Max: maxOperands, Doc: "number of operands, each equally likely; all problems of a batch have the same number"},
+		{Path: "task.terms", Type: IntRange, Default: "2..5", Kinds: "sum", Min: 2, Max: maxOperands, Doc: "number of operands, each equally likely; all problems of a batch have the same number"},
 		{Path: "task.length", Type: IntRange, Default: "1..20", Kinds: "sort text", Min: 1, Max: 1 << 10, Doc: "entries of the array; of a text, the tokens that a problem reads, one number"},
 		{Path: "task.base", Type: Int, Default: "10", Kinds: made, Min: 2, Max: 36, Doc: "base of written numbers"},
 		{Path: "task.vocabulary", Type: Choice, Default: "full", Kinds: "successor addition nx1 parity copy sum", Later: true, Doc: "tokens of the model", Choices: []Option{
@@ -75,7 +77,7 @@ func taskRows() []Row {
 			{Name: "digits", Args: []Row{
 				{Path: "from", Type: Int, Default: "3", Min: 1, Max: 1000, Doc: "most digits of the operands at first"},
 				{Path: "until", Type: Fraction, Default: "50%", Above: true, Max: 1, Doc: "share of the budget after which they have all digits; until then each smaller bound has an equal share"},
-			}, Doc: "operands have up to from digits at first, then one more digit at a time, up to the largest of task.digits"},
+			}, Doc: "operands have up to from digits at first, then one more digit at a time, up to the largest of task.operands"},
 		}},
 		{Path: "task.carries", Type: Choice, Default: "none", Kinds: "addition mixed", Later: true, Doc: "training problems of addition with long carries; tests, reports and held-out problems stay as they are", Choices: []Option{
 			{Name: "none"},

@@ -83,8 +83,12 @@ func trainRows() []Row {
 		}},
 		{Path: "train.clip", Type: Real, Default: "none", Words: "none", Min: 1e-9, Max: 1e9, Usual: Span{1e-3, 1e4}, Doc: "largest gradient norm; longer gradients are scaled down to it"},
 		{Path: "train.batch", Type: Int, Default: "128", Min: 1, Max: 1 << 20, Doc: "examples per step"},
-		{Path: "train.ramp", Type: Fraction, Default: "0%", Max: 1, Doc: "share of the budget in which the batch grows"},
-		{Path: "train.ramp_from", Type: Int, Default: "auto", Words: "auto", Min: 1, Max: 1 << 20, Doc: "initial size of a growing batch, and its increment; auto: one microbatch"},
+		{Path: "train.ramp", Type: Choice, Default: "none", Doc: "growth of the batch", Choices: []Option{
+			{Name: "none", Doc: "all batches have the same size"},
+			{Name: "grow", Doc: "the batch grows up to train.batch", Args: []Row{
+				{Path: "over", Type: Fraction, Above: true, Max: 1, Doc: "share of the budget in which the batch grows"},
+				{Path: "from", Type: Int, Default: "auto", Words: "auto", Min: 1, Max: 1 << 20, Doc: "first size of the batch, and its increment; auto: one microbatch"}}},
+		}},
 		{Path: "train.lengths", Type: Choice, Default: "sorted", Doc: "batching of sequences of different lengths", Choices: []Option{
 			{Name: "sorted", Doc: "longest first among examples that share draws; stored consecutively without padding, or with little padding if masks or biases read the length or open keys after the query"},
 			{Name: "padded", Doc: "in the order drawn, all padded to the longest possible problem"},
@@ -98,8 +102,7 @@ func trainRows() []Row {
 			{Name: "brief", Args: reports(), Doc: "exact match on held-out problems; of a text the same as full"},
 			{Name: "full", Args: reports(), Doc: "exact match and loss, in nats per token that counts, on held-out and training problems; of a text the loss alone"},
 		}},
-		{Path: "train.precision", Type: Choice, Default: "auto", Doc: "number format of the factors of matrix products, in training and tests", Choices: []Option{
-			{Name: "auto", Doc: "f32"},
+		{Path: "train.precision", Type: Choice, Default: "f32", Doc: "number format of the factors of matrix products, in training and tests", Choices: []Option{
 			{Name: "f32", Doc: "nothing is rounded"},
 			{Name: "bf16", Doc: "the factors of linear layers and of attention are rounded to bfloat16, in gradients too; products are added in f32; " +
 				"weights, their gradients, moments, norms, softmax, loss, biases of attention and residuals stay f32; " +
@@ -114,12 +117,12 @@ func trainRows() []Row {
 			Doc: "models that the flag --init-seed A..B trains at once, one in each lane of vectors: 8, 16, 32, 64 or 128; 0: none"},
 		{Path: "train.keep", Type: Choice, Default: "last", Doc: "checkpoints that stay", Choices: []Option{
 			{Name: "last", Doc: "the last two"},
-			{Name: "best", Args: criterion("exact_match"), Doc: "also the best in the tests of eval.every, the first of equals"},
+			{Name: "best", Args: criterion("exact_match"), Doc: "also the best in the tests of eval.during, the first of equals"},
 		}},
 		{Path: "train.stop", Type: Choice, Default: "none", Doc: "early stopping", Choices: []Option{
 			{Name: "none"},
 			{Name: "plateau", Args: append([]Row{
-				{Path: "patience", Type: Int, Default: "10", Min: 1, Max: 1 << 20, Doc: "tests of eval.every without a better one"},
+				{Path: "patience", Type: Int, Default: "10", Min: 1, Max: 1 << 20, Doc: "tests of eval.during without a better one"},
 			}, criterion("loss")...), Doc: "no further improvement"},
 			{Name: "accuracy", Doc: "exact match on a report's problems, then on 1024 others", Args: []Row{
 				{Path: "at_least", Type: Fraction, Default: "100%", Above: true, Max: 1, Doc: "required exact match"},
@@ -145,7 +148,7 @@ func criterion(metric string) []Row {
 		{Path: "metric", Type: Choice, Default: metric, Doc: "measure to compare, as the mean over the tested lengths", Choices: []Option{
 			{Name: "exact_match", Doc: "exact match, then loss"},
 			{Name: "loss", Doc: "loss in nats per token that counts"}}},
-		{Path: "at", Type: Int, Default: "auto", Words: "auto", Min: 1, Max: 1 << 20, Doc: "the only length that counts, one of eval.during; auto: all of them"},
+		{Path: "at", Type: Int, Default: "auto", Words: "auto", Min: 1, Max: 1 << 20, Doc: "the only length that counts, one of eval.during.digits; auto: all of them"},
 		{Path: "of", Type: Choice, Default: "weights", Doc: "weights to compare", Choices: []Option{
 			{Name: "weights", Doc: "trained weights"}, {Name: "average", Doc: "averaged weights of train.average"}}},
 	}
@@ -162,8 +165,8 @@ func evalRows() []Row {
 			Doc: "digits of both operands, in addition to the grid"},
 		{Path: "eval.digits", Type: IntList, Default: "[6, 10, 15, 20, 60]", Unless: "eval.grid eval.diagonal", Kinds: made, Min: 1, Max: maxDigits,
 			Doc: "digits of the operands"},
-		{Path: "eval.operands", Type: IntList, Default: "auto", Words: "auto", Kinds: "sum", Min: 2, Max: maxOperands,
-			Doc: "number of operands, for each of eval.digits; auto: the largest of task.operands"},
+		{Path: "eval.terms", Type: IntList, Default: "auto", Words: "auto", Kinds: "sum", Min: 2, Max: maxOperands,
+			Doc: "number of operands, for each of eval.digits; auto: the largest of task.terms"},
 		{Path: "eval.samples", Type: Int, Default: "2000", Kinds: answered, Min: 1, Max: 1 << 30, Doc: "distinct problems per length or grid cell, held out or not; for trained lengths, a result estimates how many were trained on, and its table shows this from 5 % up; for a file, at most this many held-out problems per prompt length"},
 		{Path: "eval.pad", Type: Choice, Default: "=task.pad", Kinds: made, Doc: "fixed width of test problems", Choices: padOptions()},
 		{Path: "eval.metric", Type: Choice, Default: "exact_match", Kinds: answered, Doc: "when an answer is right", Choices: []Option{
@@ -178,9 +181,13 @@ func evalRows() []Row {
 			Doc: "further numbers of recurrences to test, to think longer"},
 		{Path: "eval.settle", Type: Int, Default: "none", Words: "none", Kinds: answered, Min: 2, Max: 1 << 10,
 			Doc: "most recurrences of a further test that runs the loop on each problem until its answer stays the same"},
-		{Path: "eval.every", Type: Budget, Default: "none", Words: "none", Kinds: answered, Min: 0, Max: 1e24, Doc: "interval of tests during training: steps, examples or FLOP; the last step is tested, too"},
-		{Path: "eval.during", Type: IntList, Default: "auto", Words: "auto", Kinds: made, Min: 1, Max: maxDigits,
-			Doc: "digits of the operands in these tests; auto: the longest trained length of the evaluation and three longer ones; trained lengths without a held-out problem are left out"},
-		{Path: "eval.during_samples", Type: Int, Default: "100", Kinds: answered, Min: 1, Max: 1 << 20, Doc: "problems per length in these tests"},
+		{Path: "eval.during", Type: Choice, Default: "none", Kinds: answered, Doc: "tests during training", Choices: []Option{
+			{Name: "none"},
+			{Name: "tests", Doc: "tests of held-out problems, also after the last step", Args: []Row{
+				{Path: "every", Type: Budget, Min: 0, Max: 1e24, Doc: "interval of the tests: steps, examples or FLOP"},
+				{Path: "digits", Type: IntList, Default: "auto", Words: "auto", Kinds: made, Min: 1, Max: maxDigits,
+					Doc: "digits of the operands; auto: the longest trained length of the evaluation and three longer ones; trained lengths without a held-out problem are left out"},
+				{Path: "samples", Type: Int, Default: "100", Min: 1, Max: 1 << 20, Doc: "problems per length"}}},
+		}},
 	}
 }

@@ -34,7 +34,7 @@ type Include struct {
 }
 
 // A Block is a body in braces with an optional label: the kind of a task, or the name of
-// a model, bias or stage.
+// a bias or stage.
 type Block struct {
 	Label   *Ident
 	Entries []*Entry

@@ -108,7 +108,7 @@ func TestAttention(t *testing.T) {
 			}
 			return 0 <= keys-1-i-j && keys-1-i-j <= 1
 		}},
-		{"../specs/small/looped.arith", []string{"model.loop.times=2"}, "loop.0.self 0, loop.1.self 0, loop.0.self 1, loop.1.self 1", func(_ string, i, j, _ int) bool { return j <= i }},
+		{"../specs/small/looped.arith", []string{"model.decoder_only.times=2"}, "loop.0.self 0, loop.1.self 0, loop.0.self 1, loop.1.self 1", func(_ string, i, j, _ int) bool { return j <= i }},
 		{"../specs/bias/addition_vanilla.arith", []string{"model.encoder.layers=1", "model.decoder.layers=1", "task.pad=none"}, "encoder.0.self 0, decoder.0.self 0, decoder.0.cross 0",
 			func(name string, i, j, _ int) bool { return name != "decoder.0.self" || j <= i }},
 	} {
@@ -166,7 +166,7 @@ func TestAttention(t *testing.T) {
 func TestOwnAnswer(t *testing.T) {
 	for file, set := range map[string][]string{
 		"../specs/successor.arith":             {"task.pad=none"},
-		"../specs/small/looped.arith":          {"model.loop.times=2"},
+		"../specs/small/looped.arith":          {"model.decoder_only.times=2"},
 		"../specs/bias/addition_vanilla.arith": {"model.encoder.layers=1", "model.decoder.layers=1", "task.pad=none"},
 	} {
 		spec := resolve(t, file, slices.Concat(set, []string{"model.width=16", "model.heads=4"})...)

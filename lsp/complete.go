@@ -74,13 +74,13 @@ func (v *view) names(p place) []proposal {
 		out = append(out, proposal{kind: blockProposal, label: "include", insert: `include "$0"`, detail: "another file"})
 	case check.Defines(kind) && name != "" && !strings.Contains(name, "."):
 		return []proposal{attribute("value", definitionRow(kind, "value"))}
-	case check.Defines(path) || path == "stage": // the user chooses the name
+	case check.Defines(path) || path == "stage" || path == "calibrate": // the user chooses the name
 		return nil
 	}
 	for _, name := range check.Names(path) {
 		if block := check.BlockRow(join(path, name)); block != nil {
 			out = append(out, proposal{blockProposal, name, name + body(block), block.Doc, about(block.Path, block.Doc, block.Limit)})
-		} else if r := check.Row(join(path, name)); r != nil && belongs(r, p) {
+		} else if r := check.Row(join(path, name)); r != nil && belongs(r.Kinds, p) {
 			out = append(out, attribute(name, r))
 		}
 	}
@@ -95,10 +95,10 @@ func body(block *dsl.BlockRow) string {
 	return " {\n  $0\n}"
 }
 
-// belongs reports whether the task at p has an attribute.
-func belongs(r *dsl.Row, p place) bool {
-	kinds := strings.Fields(r.Kinds)
-	return len(kinds) == 0 || p.block != "task" || p.label == "" || slices.Contains(kinds, p.label)
+// belongs reports whether the task at p is among kinds, which are those of an attribute, a
+// choice or an argument.
+func belongs(kinds string, p place) bool {
+	return kinds == "" || p.block != "task" || p.label == "" || slices.Contains(strings.Fields(kinds), p.label)
 }
 
 func attribute(name string, row *dsl.Row) proposal {
@@ -124,12 +124,15 @@ func (v *view) values(p place) []proposal {
 	s := v.spot(p)
 	var out []proposal
 	if s.call != nil && s.call.key == "" {
-		out = v.arguments(s)
+		out = v.arguments(s, p)
 	}
 	if s.row == nil {
 		return out
 	}
 	for _, o := range s.row.Choices {
+		if !belongs(o.Kinds, p) {
+			continue
+		}
 		out = append(out, proposal{choiceProposal, o.Name, o.Name + parentheses(len(o.Args)), o.Doc, about(o.Name, o.Doc, o.Limit)})
 	}
 	words := strings.Fields(s.row.Words)
@@ -151,11 +154,14 @@ func parentheses(args int) string {
 }
 
 // arguments proposes the names of arguments.
-func (v *view) arguments(s spot) []proposal {
+func (v *view) arguments(s spot, p place) []proposal {
 	var out []proposal
 	if s.option != nil {
 		for i := range s.option.Args {
 			row := &s.option.Args[i]
+			if !belongs(row.Kinds, p) {
+				continue
+			}
 			out = append(out, proposal{argumentProposal, row.Path, row.Path + " = $0", row.Takes(),
 				about(row.Path, row.Doc, row.Limit) + facts(row)})
 		}
@@ -167,11 +173,11 @@ func (v *view) arguments(s spot) []proposal {
 	return out
 }
 
-// expression proposes words of masks and biases, and names of stages.
+// expression proposes words of masks and biases, and names of stages and calibrations.
 func (v *view) expression(p place, t dsl.Type) []proposal {
 	kinds := map[dsl.Type][]string{dsl.Condition: {"mask"}, dsl.Bias: {"bias", "mask"}, dsl.Table: {"table"}, dsl.StageName: {"stage"}}[t]
 	if t == dsl.Bias {
-		kinds = append(kinds, "stage") // the result of a calibration
+		kinds = append(kinds, "calibrate")
 	}
 	var out []proposal
 	seen := make(map[string]bool)

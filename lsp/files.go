@@ -132,7 +132,7 @@ func (s *server) diagnostic(v *view, x finding) protocol.Diagnostic {
 	d := protocol.Diagnostic{
 		Range:    v.span(x.at),
 		Severity: protocol.DiagnosticSeverityError,
-		Code:     x.Code,
+		Code:     x.Label(),
 		Source:   "mlc",
 		Message:  x.Message,
 	}

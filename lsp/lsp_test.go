@@ -10,7 +10,7 @@ import (
 )
 
 // prefix precedes the text of a test. In a text "‸" marks the point that the test is about.
-const prefix = "arith 1\n\ntask successor {}\n"
+const prefix = "arith 2\n\ntask successor {}\n"
 
 // at returns the view of a text and the offset of the mark in it.
 func at(t *testing.T, marked string) (*view, int) {
@@ -19,7 +19,7 @@ func at(t *testing.T, marked string) (*view, int) {
 	if !ok {
 		t.Fatalf("no mark in %q", marked)
 	}
-	base := map[string]string{"base.arith": "arith 1\n\nmodel { width = 32 }\n\nbias far { value = -1 * abs(i - j) }\n"}
+	base := map[string]string{"base.arith": "arith 2\n\nmodel { width = 32 }\n\nbias far { value = -1 * abs(i - j) }\n"}
 	return newView("spec.arith", before+after, func(path string) ([]byte, error) {
 		if text, ok := base[path]; ok {
 			return []byte(text), nil
@@ -34,7 +34,7 @@ func TestComplete(t *testing.T) {
 		text string
 		want string
 	}{
-		"the file":               {prefix + "‸", "task model attention train eval include bias mask sweep stage -width -layers"},
+		"the file":               {prefix + "‸", "task model attention train eval include bias mask sweep stage calibrate -width -layers"},
 		"half a block":           {prefix + "mod‸", "model"},
 		"a block":                {prefix + "model {\n  ‸\n}", "width heads encoder decoder embed -batch -model"},
 		"seeds and lanes":        {prefix + "train {\n  ‸\n}", "seed init_seed lanes -heads"},
@@ -47,10 +47,10 @@ func TestComplete(t *testing.T) {
 		"behind an open bracket": {prefix + "model {\n  ffn = relu(hidden = \n}\ntrain {\n ‸", "batch -heads"},
 		"before a missing value": {prefix + "model {\n  width =\n  heads = 4\n  ‸\n}", "ffn"},
 		"the body of an include": {prefix + "include \"base.arith\" {\n  ‸", "model train"},
-		"a kind":                 {"arith 1\ntask ‸", "successor addition -below"},
-		"half a kind":            {"arith 1\ntask suc‸ {}", "successor"},
-		"attributes of a kind":   {"arith 1\ntask successor {\n‸", "below order -interleave -path"},
-		"other attributes":       {"arith 1\ntask addition {\n‸", "below interleave -path"},
+		"a kind":                 {"arith 2\ntask ‸", "successor addition -operands"},
+		"half a kind":            {"arith 2\ntask suc‸ {}", "successor"},
+		"attributes of a kind":   {"arith 2\ntask successor {\n‸", "operands order -interleave -path"},
+		"other attributes":       {"arith 2\ntask addition {\n‸", "operands interleave -path"},
 		"a choice":               {prefix + "model { embed { position = ‸", "none learned sinusoidal cyclic -relu"},
 		"half a choice":          {prefix + "model.ffn = re‸", "relu gelu"},
 		"arguments":              {prefix + "model.ffn = relu(‸", "hidden -eps"},
@@ -62,7 +62,13 @@ func TestComplete(t *testing.T) {
 		"a word":                 {prefix + "train.microbatch = ‸", "auto"},
 		"units of time":          {prefix + "train.budget = 30‸", "30m 30steps 30examples"},
 		"half a unit":            {prefix + "train.budget = 30st‸", "30steps -30stm"},
-		"units of a number":      {prefix + "task.below = 1‸", "1k 1Mi -1steps"},
+		"units of a number":      {prefix + "model.width = 1‸", "1k 1Mi -1steps"},
+		"the operands":           {"arith 2\ntask addition {\n  operands = ‸\n}", "below digits -1"},
+		"operands of a kind":     {"arith 2\ntask sum {\n  operands = ‸\n}", "digits -below"},
+		"arguments of below":     {"arith 2\ntask copy {\n  operands = below(1k, ‸)\n}", "epochs -sampling -range"},
+		"a calibration":          {prefix + "calibrate lines {\n  ‸\n}", "from samples self cross -train -rounds"},
+		"part of a calibration":  {prefix + "calibrate lines {\n  self {\n    ‸", "rows keep -from"},
+		"a result":               {prefix + "stage first {}\ncalibrate lines { from = first }\nmodel.decoder.self.bias = ‸", "lines -first"},
 		"units of a share":       {prefix + "model.dropout = 10‸", "10% -10k"},
 		"a mask":                 {prefix + "model.decoder.self.mask = ‸", "i j causal window abs -kerple"},
 		"inside a mask":          {prefix + "model { decoder { self { mask = 0 <= i - ‸ } } }", "i j J"},
@@ -79,12 +85,12 @@ func TestComplete(t *testing.T) {
 		"arguments by path":      {prefix + "train.optimizer.‸", "lr eps decay -batch"},
 		"of a parameter by path": {prefix + "bias.kerple.r1.‸", "init min -value"},
 		"an argument by path":    {prefix + "model.embed.position.inner = ‸", "sinusoidal learned"},
-		"attention alone":        {"arith 1\n\nattention {\n  ‸\n}", "heads key_heads width scale mask bias -rotary"},
-		"its mask":               {"arith 1\n\nattention { mask = ‸ }", "h i j H I J causal window -pi -dj -kerple"},
-		"its bias":               {"arith 1\n\nattention {\n  bias = mine + ‸i\n}\nbias mine { value = 1 }", "mine kerple i where learned -pi -n"},
-		"a bias of its own":      {"arith 1\n\nattention {}\nbias mine { value = abs(i - ‸j) }", "h i j -pi -dj"},
-		"its whole bias":         {"arith 1\n\nattention {\n  bias = ‸\n}", "none given kerple i"},
-		"its keys":               {"arith 1\n\nattention { key_heads = ‸ }", "auto"},
+		"attention alone":        {"arith 2\n\nattention {\n  ‸\n}", "heads key_heads width scale mask bias -rotary"},
+		"its mask":               {"arith 2\n\nattention { mask = ‸ }", "h i j H I J causal window -pi -dj -kerple"},
+		"its bias":               {"arith 2\n\nattention {\n  bias = mine + ‸i\n}\nbias mine { value = 1 }", "mine kerple i where learned -pi -n"},
+		"a bias of its own":      {"arith 2\n\nattention {}\nbias mine { value = abs(i - ‸j) }", "h i j -pi -dj"},
+		"its whole bias":         {"arith 2\n\nattention {\n  bias = ‸\n}", "none given kerple i"},
+		"its keys":               {"arith 2\n\nattention { key_heads = ‸ }", "auto"},
 		"a comment":              {prefix + "// mo‸", "-model"},
 		"a text":                 {prefix + "include \"‸\"", "-model"},
 	} {
@@ -117,7 +123,7 @@ func TestHover(t *testing.T) {
 		want []string
 	}{
 		"a block":            {prefix + "mod‸el {}", []string{"**model**", "the model to train"}},
-		"a kind":             {"arith 1\ntask succ‸essor {}", []string{"n + 1"}},
+		"a kind":             {"arith 2\ntask succ‸essor {}", []string{"n + 1"}},
 		"an attribute":       {prefix + "train {\n  ba‸tch = 64k\n}", []string{"examples per step", "default: 128", "whole number", "2^20", "units: k, M", "here: `64k`"}},
 		"a path":             {prefix + "model.decoder.lay‸ers = 3", []string{"**model.decoder.layers**", "here: `3`"}},
 		"a share":            {prefix + "model.dro‸pout = 10%", []string{"units: %", "between 0% and 99%"}},
@@ -131,10 +137,10 @@ func TestHover(t *testing.T) {
 		"a bias":             {prefix + "bias mine { value = 7 }\nmodel.decoder.self.bias = mi‸ne", []string{"bias mine", "value = 7"}},
 		"of the prelude":     {prefix + "model.decoder.self.bias = ali‸bi()", []string{"bias alibi", "```arith"}},
 		"its argument":       {prefix + "model.decoder.self.bias = fire(hid‸den = 8)", []string{"**fire(hidden)**", "default: "}},
-		"attention alone":    {"arith 1\n\natten‸tion {}", []string{"**attention**", "mlc attention"}},
-		"its heads":          {"arith 1\n\nattention { key_he‸ads = 4 }", []string{"**attention.key_heads**", "default: auto", "here: `4`"}},
-		"the word given":     {"arith 1\n\nattention { bi‸as = given }", []string{"**attention.bias**", "[H, T, S]", "here: `given`"}},
-		"its bias":           {"arith 1\n\nattention { bias = fi‸re }", []string{"bias fire", "```arith"}},
+		"attention alone":    {"arith 2\n\natten‸tion {}", []string{"**attention**", "mlc attention"}},
+		"its heads":          {"arith 2\n\nattention { key_he‸ads = 4 }", []string{"**attention.key_heads**", "default: auto", "here: `4`"}},
+		"the word given":     {"arith 2\n\nattention { bi‸as = given }", []string{"**attention.bias**", "[H, T, S]", "here: `given`"}},
+		"its bias":           {"arith 2\n\nattention { bias = fi‸re }", []string{"bias fire", "```arith"}},
 		"nothing":            {prefix + "‸", nil},
 		"an operator":        {prefix + "model.width ‸= 8", nil},
 		"a comment":          {prefix + "// mod‸el", nil},
@@ -197,11 +203,11 @@ func TestBroken(t *testing.T) {
 	if broken.definition("mine") == nil || len(broken.findings()) != 1 {
 		t.Errorf("the definitions are %v", broken.doc.Definitions)
 	}
-	if mended := newView("spec.arith", "arith 1\n", nil, broken); mended.definition("mine") != nil {
+	if mended := newView("spec.arith", "arith 2\n", nil, broken); mended.definition("mine") != nil {
 		t.Error("what is gone is still there")
 	}
-	alone, _ := at(t, "arith 1\n\nattention {}\n‸")
-	if broken := newView("spec.arith", "arith 1\n\nattention {\n  mask = (i", nil, alone); !alone.doc.Alone || !broken.doc.Alone {
+	alone, _ := at(t, "arith 2\n\nattention {}\n‸")
+	if broken := newView("spec.arith", "arith 2\n\nattention {\n  mask = (i", nil, alone); !alone.doc.Alone || !broken.doc.Alone {
 		t.Errorf("attention is alone: %v, and while a bracket is open: %v", alone.doc.Alone, broken.doc.Alone)
 	}
 }
@@ -209,7 +215,7 @@ func TestBroken(t *testing.T) {
 // TestFindings wants each diagnostic at a place in the file itself.
 func TestFindings(t *testing.T) {
 	v, _ := at(t, prefix+"include \"base.arith\"\ninclude \"lost.arith\"‸\n")
-	broken := newView("spec.arith", prefix+"\ninclude \"a.arith\"\n", func(string) ([]byte, error) { return []byte("arith 1\n\nmodle {}\n"), nil }, nil)
+	broken := newView("spec.arith", prefix+"\ninclude \"a.arith\"\n", func(string) ([]byte, error) { return []byte("arith 2\n\nmodle {}\n"), nil }, nil)
 	for _, c := range []struct {
 		v    *view
 		code string
@@ -242,7 +248,7 @@ func TestPositions(t *testing.T) {
 // FuzzView calls every feature at every point of any text.
 func FuzzView(f *testing.F) {
 	f.Add(prefix + "model { ffn = relu(hidden = 8) }\nbias b { a = learned([H]) value = a[h] * sum(m = 0..3, m) }")
-	f.Add("arith 1\nsweep { a b { model.width = [8, } } \"x")
+	f.Add("arith 2\nsweep { a b { model.width = [8, } } \"x")
 	f.Fuzz(func(t *testing.T, text string) {
 		text = text[:min(len(text), 300)] // each point takes as long as the text
 		v := newView("spec.arith", text, func(string) ([]byte, error) { return nil, fs.ErrNotExist }, nil)

@@ -136,8 +136,7 @@ func (l *locator) brace(t dsl.Token) {
 }
 
 // enter returns the block that the head of an entry opens. The body of an include is like
-// the file. The label is a part of the path, except for the kind of a task and the name of
-// the model.
+// the file. The label is a part of the path, except for the kind of a task.
 func (l *locator) enter(path []string) frame {
 	if len(path) == 1 && path[0] == "include" {
 		return l.block()

@@ -167,8 +167,8 @@ func TestFiles(t *testing.T) {
 	if err := os.WriteFile(disk, []byte(prefix), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	e.open(base, "arith 1\ninclude \"disk.arith\"\n\nbias near { value = -1 * abs(i - j) }\n")
-	e.open(spec, "arith 1\ninclude \"base.arith\"\nmodel.decoder.self.bias = near\n")
+	e.open(base, "arith 2\ninclude \"disk.arith\"\n\nbias near { value = -1 * abs(i - j) }\n")
+	e.open(spec, "arith 2\ninclude \"base.arith\"\nmodel.decoder.self.bias = near\n")
 	if d := e.diagnostics(spec); len(d.Diagnostics) != 0 {
 		t.Errorf("the spec has %+v", d.Diagnostics)
 	}
@@ -182,7 +182,7 @@ func TestFiles(t *testing.T) {
 	if len(found) != 1 || found[0].URI != uri.File(disk) {
 		t.Errorf("the include is at %+v", found)
 	}
-	e.change(spec, 2, "arith 1\ninclude \"base.arith\"\nmodel.decoder.self.bias = near + alibi\n")
+	e.change(spec, 2, "arith 2\ninclude \"base.arith\"\nmodel.decoder.self.bias = near + alibi\n")
 	if d := e.diagnostics(spec); len(d.Diagnostics) != 0 {
 		t.Errorf("with a bias of the prelude the spec has %+v", d.Diagnostics)
 	}
@@ -208,7 +208,7 @@ func TestFiles(t *testing.T) {
 	if n != 1 {
 		t.Errorf("%d of %d proposals are the bias", n, len(list.Items))
 	}
-	e.change(base, 2, "arith 1\ninclude \"disk.arith\"\n")
+	e.change(base, 2, "arith 2\ninclude \"disk.arith\"\n")
 	if d := e.diagnostics(spec); len(d.Diagnostics) != 1 || d.Diagnostics[0].Code != "E0209" {
 		t.Errorf("without the bias the spec has %+v", d.Diagnostics)
 	}

@@ -84,7 +84,7 @@ func serve(t *testing.T, in io.Reader) ([]said, error) {
 var (
 	hello   = request("0", "initialize", "{}")
 	goodbye = request("99", "shutdown", "") + request("", "exit", "")
-	open    = request("", "textDocument/didOpen", `{"textDocument":{"uri":"file:///s.arith","languageId":"arith","version":1,"text":"arith 1\n"}}`)
+	open    = request("", "textDocument/didOpen", `{"textDocument":{"uri":"file:///s.arith","languageId":"arith","version":1,"text":"arith 2\n"}}`)
 	where   = `"textDocument":{"uri":"file:///s.arith"},"position":{"line":0,"character":1}`
 )
 
@@ -93,7 +93,7 @@ func TestHostileStreams(t *testing.T) {
 	hover := func(params string) string { return request("1", "textDocument/hover", params) }
 	for name, c := range map[string]struct{ stream, want string }{
 		"half a body":               {framed(`{"jsonrpc":"2.0","id":1,"method":`), "null:-32700"},
-		"no JSON":                   {framed("arith 1"), "null:-32700"},
+		"no JSON":                   {framed("arith 2"), "null:-32700"},
 		"binary":                    {framed("\x00\xff\xfe"), "null:-32700"},
 		"too deep":                  {framed(strings.Repeat("[", 1<<20)), "null:-32700"},
 		"an empty body":             {framed(""), "null:-32700"},
@@ -138,7 +138,7 @@ func TestHostileStreams(t *testing.T) {
 		"the same file by escapes":  {open + hover(`{"textDocument":{"uri":"file:///%73.arith"},"position":{"line":9,"character":1}}`), "findings 1:ok"},
 		"a text that is in no file": {hover(`{"textDocument":{"uri":"untitled:Untitled-1"},"position":{"line":0,"character":0}}`), "1:ok"},
 		"closing what is not open":  {request("", "textDocument/didClose", `{"textDocument":{"uri":"file:///s.arith"}}`), "findings"},
-		"an included pipe":          {request("", "textDocument/didOpen", `{"textDocument":{"uri":"file:///s.arith","text":"arith 1\ninclude \"/dev/stdin\"\n"}}`), "findings"},
+		"an included pipe":          {request("", "textDocument/didOpen", `{"textDocument":{"uri":"file:///s.arith","text":"arith 2\ninclude \"/dev/stdin\"\n"}}`), "findings"},
 		"initialize without params": {request("1", "initialize", ""), "1:-32600"},
 		"a request of a file":       {open + request("1", "textDocument/formatting", `{"textDocument":{"uri":"file:///s.arith"}}`), "findings 1:ok"},
 	} {
@@ -196,7 +196,7 @@ func TestPanicIsOneAnswer(t *testing.T) {
 		_, body, _ := strings.Cut(request("1", method, `{"textDocument":{"uri":"file:///s.arith","text":"`+text+`"}}`), "\r\n\r\n")
 		return body
 	}
-	s.handle([]byte(text("textDocument/didOpen", `arith 1\ninclude \"other.arith\"`)))
+	s.handle([]byte(text("textDocument/didOpen", `arith 2\ninclude \"other.arith\"`)))
 	s.handle([]byte(text("textDocument/formatting", "")))
 	got := frames(t, out.String())
 	if len(got) != 2 || got[0].String() != "1:-32603" || !strings.Contains(got[0].Error.Message, "a slip") || got[1].String() != "1:ok" {
@@ -208,8 +208,8 @@ func TestPanicIsOneAnswer(t *testing.T) {
 func FuzzServe(f *testing.F) {
 	f.Setenv("XDG_CACHE_HOME", f.TempDir())
 	for _, m := range slices.Sorted(maps.Keys(methods)) {
-		f.Add([]byte(hello + open + request("1", m, "{"+where+`,"contentChanges":[{"text":"arith 1\nmodel { width = 8 }"}]}`) + goodbye))
-		f.Add([]byte(hello + request("", m, `{"textDocument":{"uri":"untitled:1","text":"arith 1\ntask successor {}\nmodel.decoder.self.bias = alibi"}}`)))
+		f.Add([]byte(hello + open + request("1", m, "{"+where+`,"contentChanges":[{"text":"arith 2\nmodel { width = 8 }"}]}`) + goodbye))
+		f.Add([]byte(hello + request("", m, `{"textDocument":{"uri":"untitled:1","text":"arith 2\ntask successor {}\nmodel.decoder.self.bias = alibi"}}`)))
 	}
 	f.Add([]byte("Content-Length: 5\r\nContent-Length: 6\r\n\r\n{}" + hello))
 	f.Fuzz(func(t *testing.T, stream []byte) {

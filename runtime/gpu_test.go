@@ -102,7 +102,7 @@ func TestSimulatedAnswers(t *testing.T) {
 // announced once.
 func TestStagesOpenTheGPUOnce(t *testing.T) {
 	first, second := toyOnGPU(), toyOnGPU()
-	p := stages.Pipeline{Name: "toys", Spec: "arith 1\n", SpecHash: otherHash, Version: "v0.0.0",
+	p := stages.Pipeline{Name: "toys", Spec: "arith 2\n", SpecHash: otherHash, Version: "v0.0.0",
 		Stages: []stages.Stage{{Name: "first", Model: &first}, {Name: "second", From: "first", Model: &second}}}
 	for _, s := range p.Stages {
 		s.Model.Spec, s.Model.SpecHash, s.Model.Eval.Samples = p.Spec, p.SpecHash, 4

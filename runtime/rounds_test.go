@@ -29,7 +29,7 @@ func toyRounds() stages.Pipeline {
 		m.Train.Budget = train.Budget{Steps: 100}
 	}
 	long.Task.Rounds = config.Rounds{Until: 8, Step: 2, Samples: 40, Votes: 1, Length: 1, Newest: 0.5}
-	p := stages.Pipeline{Name: "toys", Spec: "arith 1\nstage first {}\n", SpecHash: strings.Repeat("0123456789fedcba", 4), Version: "v0.0.0",
+	p := stages.Pipeline{Name: "toys", Spec: "arith 2\nstage first {}\n", SpecHash: strings.Repeat("0123456789fedcba", 4), Version: "v0.0.0",
 		Stages: []stages.Stage{{Name: "first", Model: &short}, {Name: "second", From: "first", Model: &long}}}
 	own(&p)
 	return p

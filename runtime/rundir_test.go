@@ -172,7 +172,7 @@ func TestKilledWhileItBegins(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write(record.SpecFile, "arith 1\n") // a user's file
+	write(record.SpecFile, "arith 2\n") // a user's file
 	if s := call(t, m, "", "train", "--out", dir); s.code != 1 || !strings.Contains(s.err, "is not empty") {
 		t.Errorf("exit %d\n%s", s.code, s.err)
 	}

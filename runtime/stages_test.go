@@ -114,7 +114,7 @@ func own(p *stages.Pipeline) {
 func toyStages() stages.Pipeline {
 	above := func(value, mean, std float64) bool { return value >= mean+float64(3*std) }
 	cross := calibrate.Direction{1, -1}
-	return stages.Pipeline{Name: "toys", Spec: "arith 1\nstage first {}\n", SpecHash: otherHash, Version: "v0.0.0", Stages: []stages.Stage{
+	return stages.Pipeline{Name: "toys", Spec: "arith 2\nstage first {}\n", SpecHash: otherHash, Version: "v0.0.0", Stages: []stages.Stage{
 		{Name: "first", Model: attendingToy()},
 		{Name: "calibrate", From: "first", Calibration: calibration.Stage{Samples: 300, Heads: toyHeads, Layer: 2,
 			Self:  calibrate.Lines{Directions: [][2]int{{1, 1}}, Rows: 6, M: toyM, N: toyM, Keep: above},

@@ -38,7 +38,7 @@ func toyModel() program.Model {
 	floor := float32(-0.25)
 	table := device.Init{Kind: "normal", A: 0.1}
 	return program.Model{
-		Name: "toy", Spec: "arith 1\ntask successor {\n  below = 1M\n}\n", SpecHash: toyHash, Version: "v0.0.0",
+		Name: "toy", Spec: "arith 2\ntask successor {\n  operands = below(1M)\n}\n", SpecHash: toyHash, Version: "v0.0.0",
 		Kit:  tasks.Kit(),
 		Task: task.Config{Kind: "successor", Below: 1_000_000, Base: 10, Reversed: true, Pad: task.Pad{To: 7, Step: 3}, Holdout: 0.125},
 		Train: train.Config{LR: 0.05, Beta1: 0.9, Beta2: 0.98, Eps: 1e-9, Decay: 0.01, Schedule: "trapezoid", Warmup: 0.1,

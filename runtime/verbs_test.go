@@ -400,11 +400,11 @@ func TestBadCommandLines(t *testing.T) {
 func TestAnotherSpecIsRefused(t *testing.T) {
 	dir := trained(t, toyModel(), "-q")
 	m := toyModel()
-	m.Spec = strings.Replace(m.Spec, "below = 1M", "below = 2M", 1) + "seed = 3\n"
+	m.Spec = strings.Replace(m.Spec, "below(1M)", "below(2M)", 1) + "seed = 3\n"
 	m.SpecHash = otherHash
 	for _, args := range [][]string{{"train", "--resume", "--out", dir}, {"eval", dir}, {"solve", dir, "1"}} {
 		s := call(t, m, "", args...)
-		want := "Lines of the run (-) and of this program (+):\n  - below = 1M\n  + below = 2M\n  + seed = 3\nto continue that run, build the program from "
+		want := "Lines of the run (-) and of this program (+):\n  - operands = below(1M)\n  + operands = below(2M)\n  + seed = 3\nto continue that run, build the program from "
 		if s.code != 1 || !strings.Contains(s.err, "is a run of another spec (toy, 01234567; this program is toy, fedcba98)") || !strings.Contains(s.err, want) {
 			t.Errorf("%v: exit %d\n%s", args, s.code, s.err)
 		}

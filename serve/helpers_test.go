@@ -85,7 +85,7 @@ func faked(dir string) Config {
 		},
 		Explain: func(context.Context, string) (*Explanation, error) {
 			return &Explanation{
-				Lines:   []SpecLine{{Text: "arith 1"}, {Text: "model looped { // <script>hacked = 1</script>", Kernels: []int{0}}},
+				Lines:   []SpecLine{{Text: "arith 2"}, {Text: "model looped { // <script>hacked = 1</script>", Kernels: []int{0}}},
 				Kernels: []Kernel{{Name: "matmul_0 (matmul)", Text: "kernel\n", Values: 1}},
 				Page:    []byte("<!DOCTYPE html><title>stages</title><style>b { color: red }</style><b>stages</b><script>document.title = 'ran'</script>"),
 			}, nil
@@ -94,7 +94,7 @@ func faked(dir string) Config {
 			if strings.Contains(spec, "<script>") {
 				return "", nil
 			}
-			return "arith 1 // and <b>more</b>\n", nil
+			return "arith 2 // and <b>more</b>\n", nil
 		},
 		Attention: func(_ context.Context, _, problem string, _ int) (*Attention, error) {
 			tokens := strings.Split(problem, "")

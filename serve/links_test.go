@@ -17,7 +17,7 @@ import (
 // secrets are files outside of the folder that look like the files of a run.
 var secrets = map[string]string{
 	"run.json":         `{"name":"secret-name","seed":1,"budget":{"steps":100}}`,
-	"spec.arith":       "arith 1 // secret-spec\n",
+	"spec.arith":       "arith 2 // secret-spec\n",
 	"metrics.jsonl":    reported(77777, 2),
 	"tests.jsonl":      `{"step":77777,"lengths":[{"length":3,"exact_match":0.5}]}` + "\n",
 	"eval/result.json": `{"metric":"exact_match","overall":0.77777,"by_cell":[[1,1,77777,5]]}`,

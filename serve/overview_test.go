@@ -15,12 +15,12 @@ import (
 // overviewSpec lists the settings of a spec that docs/figures/overview.svg shows.
 var overviewSpec = []struct{ text, path, value string }{
 	{"task addition {", "task", "addition"},
-	{"  digits = 1..10", "task.digits", "1..10"},
+	{"  operands = digits(1..10)", "task.operands", "digits(1..10)"},
 	{"}", "", ""},
-	{"model looped {", "model", "looped"},
+	{"model {", "", ""},
 	{"  width = 128", "model.width", "128"},
 	{"  embed { position = abacus(max_offset = 16, …) }", "model.embed.position.max_offset", "16"},
-	{"  loop  { layers = 2, times = 2 }", "model.loop.times", "2"},
+	{"  decoder_only { layers = 2  times = 2 }", "model.decoder_only.times", "2"},
 	{"}", "", ""},
 	{"train {", "", ""},
 	{"  budget = 6000steps", "train.budget", "6000steps"},

@@ -62,7 +62,7 @@ func linesOf(text string) []string {
 
 // Loops reports whether the model has a loop, which can run more or fewer times.
 func (v *view) Loops() bool {
-	times := v.Settings["model.loop.times"]
+	times := v.Settings["model.decoder_only.times"]
 	return times != "" && times != "1"
 }
 

@@ -57,7 +57,7 @@ func TestSaid(t *testing.T) {
 		t.Errorf("asked again: %.300s", text)
 	}
 	put(t, dir, "odd/run.json", ofSteps)
-	put(t, dir, "odd/spec.arith", "arith 1 // <script>\n")
+	put(t, dir, "odd/spec.arith", "arith 2 // <script>\n")
 	for range 2 {
 		if _, text := ask(t, whole.URL, "/shorter?run=odd"); !strings.Contains(text, "is not available: the spec is from another version of mlc") {
 			t.Errorf("of a spec that nothing is known of: %.300s", text)

@@ -27,7 +27,7 @@ func hostileRun(t testing.TB, dir string) string {
 	const evil = `<script>hacked = 1</script>`
 	name := `"><img src=x onerror=hacked=1><script>hacked=2<`
 	put(t, dir, name+"/run.json", strings.ReplaceAll(`{"name":"EVIL","device":"EVIL","device_name":"EVIL","cpu":"EVIL","seed":1,"budget":{"steps":10}}`, "EVIL", evil))
-	put(t, dir, name+"/spec.arith", "arith 1 // "+evil+"\ntask "+evil+" {\n  a = "+evil+"\n}\n")
+	put(t, dir, name+"/spec.arith", "arith 2 // "+evil+"\ntask "+evil+" {\n  a = "+evil+"\n}\n")
 	put(t, dir, name+"/metrics.jsonl", reported(1, 2)+reported(2, 1))
 	put(t, dir, name+"/eval/result.json", `{"metric":"`+evil+`","by_cell":[[1,1,5,5],[1,2,5,4],[2,2,5,0]],"id":1}`)
 	return name
@@ -83,7 +83,7 @@ func TestPlaces(t *testing.T) {
 	dir := runsCopy(t)
 	outside := filepath.Join(filepath.Dir(dir), "secret")
 	put(t, outside, "run.json", `{"name":"secret-name","seed":1}`)
-	put(t, outside, "spec.arith", "arith 1 // secret-spec\n")
+	put(t, outside, "spec.arith", "arith 2 // secret-spec\n")
 	for name, target := range map[string]string{"out": outside, "relative": "../secret", "inside": "successor", "whole": filepath.Join(dir, "successor")} {
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
 			t.Skip(err)
@@ -313,7 +313,7 @@ func TestParts(t *testing.T) {
 	for path, want := range map[string]string{
 		"/explain?run=successor": "// &lt;script&gt;hacked = 1&lt;/script&gt;",
 		"/biases?run=successor":  "distance of query and key",
-		"/shorter?run=successor": "arith 1 // and &lt;b&gt;more&lt;/b&gt;",
+		"/shorter?run=successor": "arith 2 // and &lt;b&gt;more&lt;/b&gt;",
 		"/stages?run=successor":  "<b>stages</b>",
 	} {
 		status, text, headers := got(t, "GET", server.URL+path, nil)

@@ -24,10 +24,10 @@ type state struct {
 }
 
 const (
-	plainSpec  = "arith 1\n\ntask addition {\n  below = 1Mi\n}\n\nmodel seq2seq {\n  width = 16\n}\n"
-	loopedSpec = "arith 1\n\ntask addition {\n  below = 1Mi\n}\n\nmodel looped {\n  loop {\n    times = 4\n  }\n}\n"
-	onceSpec   = "arith 1\n\ntask addition {\n  below = 1Mi\n}\n\nmodel looped {\n  loop {\n    times = 1\n  }\n}\n"
-	fileSpec   = "arith 1\n\ntask file {\n  path = \"letters.txt\"\n}\n\nmodel seq2seq {\n  width = 16\n}\n"
+	plainSpec  = "arith 2\n\ntask addition {\n  operands = below(1Mi)\n}\n\nmodel {\n  width = 16\n}\n"
+	loopedSpec = "arith 2\n\ntask addition {\n  operands = below(1Mi)\n}\n\nmodel {\n  decoder_only {\n    times = 4\n  }\n}\n"
+	onceSpec   = "arith 2\n\ntask addition {\n  operands = below(1Mi)\n}\n\nmodel {\n  decoder_only {\n  }\n}\n"
+	fileSpec   = "arith 2\n\ntask file {\n  path = \"letters.txt\"\n}\n\nmodel {\n  width = 16\n}\n"
 	ofSteps    = `{"name":"x","seed":1,"budget":{"steps":100},"started":"2026-11-27T10:20:30Z"}`
 	ofStages   = `{"name":"x","seed":1,"stages":[{"name":"first","kind":"training","state":"done","budget":{"steps":20}},{"name":"second","kind":"training","budget":{"steps":50}},{"name":"third","kind":"training","budget":{"steps":1000}}]}`
 	byGrid     = `{"metric":"exact_match","id":1,"ood":0.25,"by_cell":[[1,1,5,5],[1,2,5,4],[2,2,5,0]]}`

@@ -257,14 +257,14 @@ func TestTemplates(t *testing.T) {
 // TestTemplatesAreChecked wants the checker to find mistakes.
 func TestTemplatesAreChecked(t *testing.T) {
 	for text, want := range map[string]string{
-		`{{with .Fraction}}{{.}}{{end}}`:                           "has no Fraction",
-		`{{if eq .State "never"}}{{.Nothing}}{{end}}`:              "has no Nothing",
-		`{{range .Facts}}{{.Name}}{{.Names}}{{end}}`:               "has no Names",
-		`{{$l := .Length}}{{range $l}}{{.Title}}{{.T}}{{end}}`:     "has no T",
-		`{{if .Loss}}{{.Loss}}{{end}}`:                             "asks whether there is a float64",
-		`{{if and .Static .InitSeed}}x{{end}}`:                     "asks whether there is a uint64",
-		`{{range $i, $f := .Facts}}{{add $i $f.Value}}{{end}}`:     "argument 2 is a string",
-		`{{.Dir}}{{.Facts}}{{index .Settings "model.loop.times"}}`: "",
+		`{{with .Fraction}}{{.}}{{end}}`:                                   "has no Fraction",
+		`{{if eq .State "never"}}{{.Nothing}}{{end}}`:                      "has no Nothing",
+		`{{range .Facts}}{{.Name}}{{.Names}}{{end}}`:                       "has no Names",
+		`{{$l := .Length}}{{range $l}}{{.Title}}{{.T}}{{end}}`:             "has no T",
+		`{{if .Loss}}{{.Loss}}{{end}}`:                                     "asks whether there is a float64",
+		`{{if and .Static .InitSeed}}x{{end}}`:                             "asks whether there is a uint64",
+		`{{range $i, $f := .Facts}}{{add $i $f.Value}}{{end}}`:             "argument 2 is a string",
+		`{{.Dir}}{{.Facts}}{{index .Settings "model.decoder_only.times"}}`: "",
 	} {
 		c := check(template.Must(template.New("t").Funcs(functions).Parse(text)), map[string]reflect.Type{"t": reflect.TypeFor[*view]()})
 		if got := strings.Join(c.wrong, "; "); (got == "") != (want == "") || !strings.Contains(got, want) {

@@ -142,7 +142,7 @@ func TestExample(t *testing.T) {
 		}
 	}
 	for times, want := range map[string]bool{"": false, "1": false, "2": true} {
-		if got := (&view{Run: &list.Run{Settings: map[string]string{"model.loop.times": times}}}).Loops(); got != want {
+		if got := (&view{Run: &list.Run{Settings: map[string]string{"model.decoder_only.times": times}}}).Loops(); got != want {
 			t.Errorf("a loop of %q times loops: %v", times, got)
 		}
 	}

@@ -16,25 +16,25 @@ import (
 func TestCeilingsOfTasks(t *testing.T) {
 	// Of the operands of two digits, from 0 to width of source and answer.
 	const (
-		addition = "task addition { digits = 1..2  pad = zero(to = 3)  order = "
+		addition = "task addition { operands = digits(1..2)  pad = zero(to = 3)  order = "
 		plain    = addition + "plain }\n"
 		answer   = addition + "reversed_answer }\n"
 		reversed = addition + "reversed }\n"
 		side     = addition + "reversed  interleave = true }\n"
-		narrow   = "task addition { digits = 1..2  pad = zero(to = 2, answer = 3)  order = reversed }\n"
-		wide     = "task addition { digits = 1..2  pad = zero(to = 5, answer = 3)  order = reversed }\n"
-		octal    = "task addition { base = 8  digits = 1..2  pad = zero(to = 3)  order = reversed }\n"
-		next     = "task successor { digits = 1..3  pad = zero(to = 4)  order = reversed }\n"
-		nextUp   = "task successor { digits = 1..3  pad = zero(to = 4)  order = plain }\n"
-		times    = "task nx1 { digits = 1..2  pad = zero(to = 3)  order = reversed }\n"
-		timesOf  = "task nx1 { digits = 1..2  pad = zero(to = 3)  order = reversed  interleave = true }\n"
-		bits     = "task parity { base = 2  digits = 1..8  pad = zero(to = 8)  order = reversed  scratchpad = true }\n"
-		bit      = "task parity { base = 2  digits = 1..5  pad = zero(to = 5)  scratchpad = false }\n"
-		text     = "task addition { digits = 1..2  order = reversed }\n"
-		again    = "task copy { base = 2  digits = 1..5 }\n"
-		back     = "task copy { base = 2  digits = 1..5  order = reversed_answer }\n"
-		odd      = "task parity { digits = 1..5  scratchpad = false }\n"
-		textUp   = "task addition { digits = 1..2  order = plain }\n"
+		narrow   = "task addition { operands = digits(1..2)  pad = zero(to = 2, answer = 3)  order = reversed }\n"
+		wide     = "task addition { operands = digits(1..2)  pad = zero(to = 5, answer = 3)  order = reversed }\n"
+		octal    = "task addition { base = 8  operands = digits(1..2)  pad = zero(to = 3)  order = reversed }\n"
+		next     = "task successor { operands = digits(1..3)  pad = zero(to = 4)  order = reversed }\n"
+		nextUp   = "task successor { operands = digits(1..3)  pad = zero(to = 4)  order = plain }\n"
+		times    = "task nx1 { operands = digits(1..2)  pad = zero(to = 3)  order = reversed }\n"
+		timesOf  = "task nx1 { operands = digits(1..2)  pad = zero(to = 3)  order = reversed  interleave = true }\n"
+		bits     = "task parity { base = 2  operands = digits(1..8)  pad = zero(to = 8)  order = reversed  scratchpad = true }\n"
+		bit      = "task parity { base = 2  operands = digits(1..5)  pad = zero(to = 5)  scratchpad = false }\n"
+		text     = "task addition { operands = digits(1..2)  order = reversed }\n"
+		again    = "task copy { base = 2  operands = digits(1..5) }\n"
+		back     = "task copy { base = 2  operands = digits(1..5)  order = reversed_answer }\n"
+		odd      = "task parity { operands = digits(1..5)  scratchpad = false }\n"
+		textUp   = "task addition { operands = digits(1..2)  order = plain }\n"
 
 		one, two = "1", "2"
 		previous = "i - j <= 1"
@@ -48,7 +48,7 @@ func TestCeilingsOfTasks(t *testing.T) {
 		return task + "model { heads = 2  encoder.layers = 0  decoder { layers = " + layers + "  self.mask = " + self + "  cross.mask = " + cross + " }\n" + strings.Join(more, "\n") + "\n}"
 	}
 	loop := func(task, layers, self string, more ...string) string {
-		return task + "model { heads = 2  loop { layers = " + layers + "  self.mask = " + self + " }\n" + strings.Join(more, "\n") + "\n}"
+		return task + "model { heads = 2  decoder_only { layers = " + layers + "  self.mask = " + self + " }\n" + strings.Join(more, "\n") + "\n}"
 	}
 	const (
 		cycle   = "embed.position = cyclic(sinusoidal, period = 2)"
@@ -81,7 +81,7 @@ func TestCeilingsOfTasks(t *testing.T) {
 		loop(odd, one, shift, "loop.times = digits"), loop(odd, one, shift, "loop.times = operands + 2"), loop(odd, one, previous, "loop.times = prompt"),
 		loop(text, one, previous, "loop.times = prompt"), loop(text, one, previous, "loop.times = 2 * digits - 1"), loop(text, one, previous, "loop.times = 2 * digits + operands - 1"),
 	}, 30) {
-		read := func(string) ([]byte, error) { return []byte("arith 1\n" + src), nil }
+		read := func(string) ([]byte, error) { return []byte("arith 2\n" + src), nil }
 		spec, list := check.Resolve(check.Options{Path: "a.arith", Read: read})
 		if spec == nil {
 			t.Fatalf("%s: %v", src, list)

@@ -174,7 +174,7 @@ func TestFidelityOfCells(t *testing.T) {
 // operands, of the paper's recipe for addition.
 func TestFidelityOfBiases(t *testing.T) {
 	spec, list := check.Resolve(check.Options{Path: "bias/addition_vanilla.arith", Read: os.ReadFile,
-		Set: []string{"model.init=xavier(biases = uniform)", "task.below=1Mi", "task.digits=none", "task.epochs=same"}})
+		Set: []string{"model.init=xavier(biases = uniform)", "task.operands=below(1Mi)", "", "task.operands.epochs=same"}})
 	silent(t, "bias/addition_vanilla.arith", list)
 	p, err := model.Build(spec)
 	if err != nil {
@@ -242,7 +242,7 @@ func TestFidelityOfPaper(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := "arith 1\ninclude \"addition_vanilla.arith\"\ninclude \"../base/calibration.arith\"\ninclude \"../base/paper.arith\"\n"
+	text := "arith 2\ninclude \"addition_vanilla.arith\"\ninclude \"../base/calibration.arith\"\ninclude \"../base/paper.arith\"\n"
 	for line := range strings.Lines(string(doc)) {
 		if strings.HasPrefix(line, "    ") {
 			text += line

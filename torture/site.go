@@ -24,15 +24,15 @@ type site struct {
 
 // The specs of the site. All train in some hundredths of a second.
 var specs = map[string]string{
-	"tiny.arith": `arith 1
+	"tiny.arith": `arith 2
 
 task successor {
-  below   = 100
+  operands   = below(100)
   holdout = 10%
   pad     = zero(to = 4, step = 3)
 }
 
-model seq2seq {
+model {
   width   = 8
   heads   = 2
   ffn     = relu(hidden = 12)
@@ -52,7 +52,7 @@ eval {
   pad     = zero(to = 4, step = 3)
 }
 `,
-	"staged.arith": `arith 1
+	"staged.arith": `arith 2
 
 include "tiny.arith" {
   train.budget = 6steps
@@ -60,7 +60,7 @@ include "tiny.arith" {
 
 stage first {}
 
-stage look {
+calibrate look {
   from    = first
   samples = 4
   extend  = 6
@@ -76,7 +76,7 @@ stage second {
   model.decoder.cross.bias = look.cross
 }
 `,
-	"swept.arith": `arith 1
+	"swept.arith": `arith 2
 
 include "tiny.arith" {
   train.budget = 8steps
@@ -86,7 +86,7 @@ sweep {
   train.seed = 1..3
 }
 `,
-	"ragged.arith": "arith 1\ntask successor {\n below=100\n\n\n pad = zero( to=4,step =3 )\n}\n// a comment\nmodel seq2seq { width=8 }\n",
+	"ragged.arith": "arith 2\ntask successor {\n operands=below(100)\n\n\n pad = zero( to=4,step =3 )\n}\n// a comment\nmodel { width=8 }\n",
 }
 
 // open builds a site in a new folder; repo is a checkout of this module.

@@ -61,8 +61,8 @@ class Shape:
     @property
     def settings(self) -> list[str]:
         state = f"normal(std = {STD})" if self.noise else "embed"
-        return [f"model.loop.layers = {self.layers}", f"model.loop.times = {self.times}",
-                f"model.loop.inject = {self.inject}", f"model.loop.state = {state}"] \
+        return [f"model.decoder_only.layers = {self.layers}", f"model.decoder_only.times = {self.times}",
+                f"model.decoder_only.inject = {self.inject}", f"model.decoder_only.state = {state}"] \
             + (["train.loss = cross_entropy"] if self.through else [])
 
     @property
@@ -93,10 +93,10 @@ class Scheme:
                     "shifted": f"shifted({self.inner}, max_offset = {SHIFTS[self.inner]}, "
                                f"max = {ROWS if self.inner == 'learned' else 99})"}[self.embedding]
         # The longest problem of three digits has no room for an offset; all problems here are shorter.
-        digits = ["task.digits = 1..2", "eval.digits = [1, 2]"] if self.embedding == "shifted" else []
+        digits = ["task.operands = digits(1..2)", "eval.digits = [1, 2]"] if self.embedding == "shifted" else []
         return [f"model.embed.position = {position}"] + digits + {
-            "none": [], "rope": [f"model.loop.self.rotary = rope(fraction = {self.turned:.0%})"],
-            "fire": [f"model.loop.self.bias = fire(hidden = {FIRE_HIDDEN}, c = 0.1, threshold = {FIRE_THRESHOLD})"],
+            "none": [], "rope": [f"model.decoder_only.self.rotary = rope(fraction = {self.turned:.0%})"],
+            "fire": [f"model.decoder_only.self.bias = fire(hidden = {FIRE_HIDDEN}, c = 0.1, threshold = {FIRE_THRESHOLD})"],
         }[self.attention]
 
 

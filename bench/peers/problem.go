@@ -34,7 +34,7 @@ var (
 	// simple are settings of a loop that the scripts support: no weight decay and no clipping.
 	simple = []string{"train.optimizer=adam(lr = 1e-3, betas = [0.9, 0.98], eps = 1e-9)", "train.clip=none"}
 	// certain turns off offsets, noise and random recurrences.
-	certain = []string{"train.loss=cross_entropy", "model.embed.position=abacus(max_offset = 0, table = 128)", "model.loop.state=normal(std = 0)", "train.microbatch=8"}
+	certain = []string{"train.loss=cross_entropy", "model.embed.position=abacus(max_offset = 0, table = 128)", "model.decoder_only.state=normal(std = 0)", "train.microbatch=8"}
 	// large is one group of draws, in chunks that are launches of a GPU.
 	large = []string{"train.batch=512", "train.chunk=512"}
 )

@@ -18,7 +18,7 @@ import (
 // TestCompareAll has a line for each training, and below it a line for each stage.
 func TestCompareAll(t *testing.T) {
 	dir := t.TempDir()
-	spec := "arith 1\n\ntask successor { below = 100 }\nmodel.width = 16\nsweep { model.heads = [1, 2] }\n"
+	spec := "arith 2\n\ntask successor { operands = below(100) }\nmodel.width = 16\nsweep { model.heads = [1, 2] }\n"
 	stages := "stage first {}\nstage second { from = first }\n"
 	for name, c := range map[string]struct {
 		text  string

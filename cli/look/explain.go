@@ -81,22 +81,23 @@ func printText(sh *shell.Shell, stage, text string) error {
 	return err
 }
 
-// ExplainCode prints the page of an error or warning code.
+// ExplainCode prints the page of an error or warning, by its code or name.
 func ExplainCode(sh *shell.Shell, id string) error {
-	c, ok := diag.Lookup(id)
+	c, ok := diag.Named(id)
 	if !ok {
 		return shell.Usagef("there is no code %s%s", id, nearestCode(id))
 	}
 	if sh.JSON {
 		return sh.PrintJSON(struct {
 			Code   string `json:"code"`
+			Name   string `json:"name,omitempty"`
 			Title  string `json:"title"`
 			Doc    string `json:"doc"`
 			Broken string `json:"broken"`
 			Mended string `json:"mended"`
-		}{c.ID, c.Title, c.Doc, c.Broken, c.Mended})
+		}{c.ID, c.Name, c.Title, c.Doc, c.Broken, c.Mended})
 	}
-	_, err := fmt.Fprintf(sh.Out, "%s: %s\n\n%s\n\nBroken:\n\n%s\nMended:\n\n%s", c.ID, c.Title, wrap(c.Doc, 80), indent(c.Broken), indent(c.Mended))
+	_, err := fmt.Fprintf(sh.Out, "%s: %s\n\n%s\n\nBroken:\n\n%s\nMended:\n\n%s", c.Label(), c.Title, wrap(c.Doc, 80), indent(c.Broken), indent(c.Mended))
 	return err
 }
 
@@ -105,6 +106,9 @@ func nearestCode(id string) string {
 	var names []string
 	for _, c := range diag.Codes() {
 		names = append(names, c.ID)
+		if c.Name != "" {
+			names = append(names, c.Name)
+		}
 	}
 	if n := diag.Nearest(id, names); n != "" {
 		return fmt.Sprintf(": did you mean %s?", n)

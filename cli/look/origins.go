@@ -62,7 +62,7 @@ type originRule struct {
 }
 
 // sitePaths lists the attention sites.
-var sitePaths = []string{"model.encoder.self", "model.decoder.self", "model.decoder.cross", "model.loop.self"}
+var sitePaths = []string{"model.encoder.self", "model.decoder.self", "model.decoder.cross", "model.decoder_only.self"}
 
 // newOrigins reads the settings of a spec in order of precedence. A stage's settings come
 // last, under their paths in the stage.

@@ -50,9 +50,9 @@ func TestPlaces(t *testing.T) {
 // TestDefinitionsOfASite names the definitions that the bias and the mask of a site use,
 // directly or through others, but none of other sites or overridden settings.
 func TestDefinitionsOfASite(t *testing.T) {
-	files := map[string]string{"base.arith": `arith 1
+	files := map[string]string{"base.arith": `arith 2
 
-task addition { digits = 1..3 }
+task addition { operands = digits(1..3) }
 bias near { value = -abs(i - j) }
 bias far { value = 2 * near }
 bias other { value = i - j }
@@ -60,7 +60,7 @@ bias unused { value = i + j }
 mask window { keep = abs(i - j) < 5 }
 model.decoder.self.bias = unused
 model.decoder.cross.bias = other
-`, "a.arith": `arith 1
+`, "a.arith": `arith 2
 
 include "base.arith"
 

@@ -14,15 +14,15 @@ func TestShorter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `arith 1
+	const want = `arith 2
 
 task successor {
-  below      = 1Mi
+  operands      = below(1Mi)
   pad        = zero(to = 7, step = 3, answer = none)
   holdout    = 12.5%
 }
 
-model seq2seq {
+model {
   ffn     = relu(hidden = 256)
   dropout = 10%
 
@@ -54,7 +54,7 @@ eval {
 	if diff := cmp.Diff(want, Shorter(t.Context(), string(text))); diff != "" {
 		t.Error(diff)
 	}
-	for _, text := range []string{"", "nothing\n", "arith 1\n\ninclude \"/proc/self/environ\"\n"} {
+	for _, text := range []string{"", "nothing\n", "arith 2\n\ninclude \"/proc/self/environ\"\n"} {
 		if got := Shorter(t.Context(), text); got != "" {
 			t.Errorf("%q: %s", text, got)
 		}

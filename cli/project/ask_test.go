@@ -15,7 +15,7 @@ func TestSpecThatChanges(t *testing.T) {
 		if reads++; reads == 1 {
 			return nil, errors.New("input/output error")
 		}
-		return []byte("arith 1\ntask successor {}\n"), nil
+		return []byte("arith 2\ntask successor {}\n"), nil
 	}})
 	if !of.single && len(of.points) == 0 && !of.found.HasErrors() {
 		t.Errorf("after %d reads there is neither a training nor an error", reads)

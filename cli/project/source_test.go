@@ -23,7 +23,7 @@ func put(t *testing.T, dir, name, text string) string {
 // TestFindSource names specs of the project from its root, and others as the user did.
 func TestFindSource(t *testing.T) {
 	root, outside := t.TempDir(), t.TempDir()
-	put(t, root, "specs/a.arith", "arith 1\n")
+	put(t, root, "specs/a.arith", "arith 2\n")
 	t.Chdir(filepath.Join(root, "specs"))
 	for file, want := range map[string]Source{
 		"a.arith":                         {Base: root, Name: "specs/a.arith"},
@@ -56,7 +56,7 @@ func TestFindSource(t *testing.T) {
 // TestQuote shows lines only of files below the spec or the project.
 func TestQuote(t *testing.T) {
 	root, outside := t.TempDir(), t.TempDir()
-	put(t, root, "specs/a.arith", "arith 1\n")
+	put(t, root, "specs/a.arith", "arith 2\n")
 	inside, run := put(t, root, "b.arith", "b\n"), put(t, root, "run/spec.arith", "c\n")
 	secret := put(t, outside, "secret", "s\n")
 	link := filepath.Join(root, "link.arith")

@@ -134,7 +134,7 @@ func TestNews(t *testing.T) {
 // TestCompilePrintsOnce prints the findings of a spec once: for a sweep when its trainings
 // are listed, otherwise when the spec is compiled.
 func TestCompilePrintsOnce(t *testing.T) {
-	const spec = "arith 1\n\ntask parity { digits = 1..6 }\neval {\n  digits = [9]\n  samples = 10\n}\n"
+	const spec = "arith 2\n\ntask parity { operands = digits(1..6) }\neval {\n  digits = [9]\n  samples = 10\n}\n"
 	for name, text := range map[string]string{"alone": spec, "in a sweep": spec + "sweep { train.batch = [8, 16] }\n"} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "a.arith"), []byte(text), 0o644); err != nil {

@@ -125,7 +125,7 @@ func TestMoved(t *testing.T) {
 	here := t.TempDir()
 	for name, text := range map[string]string{
 		"words.txt":   "ab=ba\nabc=cba\nbc=cb\nca=ac\n",
-		"words.arith": "arith 1\n\ntask file {\n  path = \"words.txt\"\n  separator = \"=\"\n}\n\nmodel.width = 16\nmodel.loop.layers = 1\nmodel.loop.self.bias = kerple\n",
+		"words.arith": "arith 2\n\ntask file {\n  path = \"words.txt\"\n  separator = \"=\"\n}\n\nmodel.width = 16\nmodel.decoder_only.layers = 1\nmodel.decoder_only.self.bias = kerple\n",
 	} {
 		if err := os.WriteFile(filepath.Join(here, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)

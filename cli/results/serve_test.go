@@ -25,7 +25,7 @@ func TestCancelledShorter(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	b := build.New(&shell.Shell{Context: ctx, Err: t.Output()}, nil, build.Maker{})
-	if _, err := Servable(b, shownRuns).Shorter(ctx, "arith 1\n\ntask successor {}\n"); err == nil {
+	if _, err := Servable(b, shownRuns).Shorter(ctx, "arith 2\n\ntask successor {}\n"); err == nil {
 		t.Error("it ends as if it had not been cancelled")
 	}
 }

@@ -78,7 +78,7 @@ func sweepOf(t *testing.T, axis string) (all []project.Training, dir string) {
 			t.Fatal(err)
 		}
 	}
-	write("a.arith", "arith 1\n\ntask successor { below = 100 }\nmodel.width = 16\nsweep { "+axis+" }\n")
+	write("a.arith", "arith 2\n\ntask successor { operands = below(100) }\nmodel.width = 16\nsweep { "+axis+" }\n")
 	all, err := project.Trainings(&shell.Shell{Context: t.Context(), Out: t.Output(), Err: t.Output()}, filepath.Join(dir, "a.arith"), dir, nil, nil)
 	if err != nil {
 		t.Fatal(err)

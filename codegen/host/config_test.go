@@ -16,10 +16,10 @@ import (
 // TestConfigs sets everything that a spec can set for training and tests.
 func TestConfigs(t *testing.T) {
 	spec := resolve(t, `
-task addition { digits = 1..6 }
+task addition { operands = digits(1..6) }
 model {
   embed.position = learned(max = 40)
-  loop { times = 4 }
+  decoder_only { times = 4 }
 }
 train {
   loss      = progressive(alpha = 0.25, backprop = 3)
@@ -29,8 +29,7 @@ train {
   schedule  = trapezoid(warmup = 20%, cooldown = 30%)
   clip      = 0.5
   batch     = 96
-  ramp      = 40%
-  ramp_from = 32
+  ramp      = grow(over = 40%, from = 32)
   budget    = 90s
   report    = full(every = 7steps, problems = 50)
   seed      = 9

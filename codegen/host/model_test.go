@@ -54,11 +54,11 @@ func TestParamConsts(t *testing.T) {
 
 // TestModelHasReach prints how far tables of positions and calibrated biases go.
 func TestModelHasReach(t *testing.T) {
-	learned := resolve(t, "task successor { digits = 1..6 }\neval.digits = [6]\nmodel.embed.position = learned(max = 16)")
+	learned := resolve(t, "task successor { operands = digits(1..6) }\neval.digits = [6]\nmodel.embed.position = learned(max = 16)")
 	calibrated := resolve(t, "task successor {}")
 	calibrated.Model.Decoder.Self.Params = []check.BiasParam{{Stage: "calibrate", Shape: []int{4, 30, 20}}, {Shape: []int{8}}}
 	calibrated.Model.Decoder.Cross.Params = []check.BiasParam{{Stage: "calibrate", Shape: []int{4, 21, 22}}}
-	shifted := resolve(t, "task successor { digits = 1..6 }\neval.digits = [6]\nmodel.embed.position = shifted(learned, max_offset = 5, max = 21)")
+	shifted := resolve(t, "task successor { operands = digits(1..6) }\neval.digits = [6]\nmodel.embed.position = shifted(learned, max_offset = 5, max = 21)")
 	for want, spec := range map[string]*check.Spec{
 		"Reach{Tokens: 16}":           learned,
 		"Reach{Tokens: 21}":           shifted,

@@ -30,7 +30,7 @@ func TestStatistic(t *testing.T) {
 		"where(std > 0, value / std, value) > 1":             "1.0 < func() float64 {\n\tif 0.0 < std {\n\t\treturn value / std\n\t}\n\treturn value\n}()",
 		"true":                                               "true",
 	} {
-		spec := resolve(t, "task successor {}\nstage a {}\nstage b {\n from = a\n self.keep = "+keep+"\n}\nstage c { model.decoder.self.bias = b.self }")
+		spec := resolve(t, "task successor {}\nstage a {}\ncalibrate b {\n from = a\n self.keep = "+keep+"\n}\nstage c { model.decoder.self.bias = b.self }")
 		e := spec.Stages[1].Calibration.Self.Keep
 		if got := float64Text(e); got != want {
 			t.Errorf("%s is printed as %s, want %s", keep, got, want)
@@ -64,7 +64,7 @@ func TestStatisticKnowsAllFunctions(t *testing.T) {
 		case "min", "max":
 			args = "value, mean, std"
 		}
-		spec := resolve(t, "task successor {}\nstage a {}\nstage b {\n from = a\n self.keep = "+w.Name+"("+args+") > mean\n}\nstage c { model.decoder.self.bias = b.self }")
+		spec := resolve(t, "task successor {}\nstage a {}\ncalibrate b {\n from = a\n self.keep = "+w.Name+"("+args+") > mean\n}\nstage c { model.decoder.self.bias = b.self }")
 		e := spec.Stages[1].Calibration.Self.Keep.Args[1] // the right side of mean < e
 		for _, line := range lines {
 			env := expr.Bindings{}

@@ -16,21 +16,21 @@ import (
 // TestTaskAgrees compares the compiler's view of a task with the task itself: the vocabulary,
 // and the longest problem of training.
 func TestTaskAgrees(t *testing.T) {
-	const loop = "model.loop { layers = 1 }\n"
+	const loop = "model.decoder_only { layers = 1 }\n"
 	for _, text := range []string{
-		"task successor {}", "task addition { below = 1Mi\n pad = zero(to = 9) }", "task parity { pad = zero(to = 30) }",
-		"task sum { digits = 1..6 }", "task sum { digits = 2..5\n operands = 3..9\n scratchpad = true\n vocabulary = used\n base = 3\n pad = zero(to = 20) }",
-		"task addition { vocabulary = used\n pad = zero(to = 9) }", "task successor { vocabulary = used\n base = 36\n digits = 1..4 }", "task nx1 { vocabulary = used\n pad = zero(to = 25) }", "task parity { vocabulary = used }",
-		"task nx1 { pad = zero(to = 25) }", "task addition { base = 16\n digits = 2..5\n pad = zero(to = 6) }",
-		loop + "task addition { digits = 3..20\n order = reversed }", loop + "task subtraction { order = reversed }", loop + "task multiplication { digits = 1..15 }",
-		loop + "task or { order = plain\n examples = 2870 }", loop + "task sort { digits = 1..10\n length = 2..10\n order = reversed }",
+		"task successor {}", "task addition { operands = below(1Mi)\n pad = zero(to = 9) }", "task parity { pad = zero(to = 30) }",
+		"task sum { operands = digits(1..6) }", "task sum { operands = digits(2..5)\n terms = 3..9\n scratchpad = true\n vocabulary = used\n base = 3\n pad = zero(to = 20) }",
+		"task addition { vocabulary = used\n pad = zero(to = 9) }", "task successor { vocabulary = used\n base = 36\n operands = digits(1..4) }", "task nx1 { vocabulary = used\n pad = zero(to = 25) }", "task parity { vocabulary = used }",
+		"task nx1 { pad = zero(to = 25) }", "task addition { base = 16\n operands = digits(2..5)\n pad = zero(to = 6) }",
+		loop + "task addition { operands = digits(3..20)\n order = reversed }", loop + "task subtraction { order = reversed }", loop + "task multiplication { operands = digits(1..15) }",
+		loop + "task or { order = plain\n examples = 2870 }", loop + "task sort { operands = digits(1..10)\n length = 2..10\n order = reversed }",
 		loop + "task mixed { of = [addition, subtraction, multiplication] }", loop + "task addition { hints = cyclic }", loop + "task addition { hints = fixed }",
 		loop + "task addition { random_pad = 10% }", loop + "task addition { pad = zero(to = 25, step = 2) }", loop + "task addition { interleave = true }",
-		"task successor { digits = 1..4 }", "task nx1 { digits = 1..4 }", "task parity { digits = 1..6 }", "task copy { digits = 2..3 }", "task addition { digits = 1..4 }",
-		"task addition { digits = 1..4\n interleave = true\n order = plain }", "task nx1 { digits = 1..3\n interleave = true\n order = reversed }", "task addition { below = 300 }", "task parity { digits = 1..6\n scratchpad = false }",
-		"task successor { below = 1000 }", "task nx1 { below = 30 }", "task addition { digits = 1..3\n pad = zero(to = 2, step = 2, answer = 3) }", "task sum { digits = 1..1\n operands = 2..12\n pad = zero(to = 1) }",
-		loop + "task subtraction { below = 101 }", loop + "task subtraction { digits = 1..2\n base = 2\n hints = cyclic }", loop + "task multiplication { digits = 1..4\n order = reversed\n scratchpad = true }",
-		loop + "task nx1 {}", loop + "task successor {}", loop + "task parity { digits = 1..8 }", loop + "task addition { loss_on = all\n below = 5000 }",
+		"task successor { operands = digits(1..4) }", "task nx1 { operands = digits(1..4) }", "task parity { operands = digits(1..6) }", "task copy { operands = digits(2..3) }", "task addition { operands = digits(1..4) }",
+		"task addition { operands = digits(1..4)\n interleave = true\n order = plain }", "task nx1 { operands = digits(1..3)\n interleave = true\n order = reversed }", "task addition { operands = below(300) }", "task parity { operands = digits(1..6)\n scratchpad = false }",
+		"task successor { operands = below(1000) }", "task nx1 { operands = below(30) }", "task addition { operands = digits(1..3)\n pad = zero(to = 2, step = 2, answer = 3) }", "task sum { operands = digits(1..1)\n terms = 2..12\n pad = zero(to = 1) }",
+		loop + "task subtraction { operands = below(101) }", loop + "task subtraction { operands = digits(1..2)\n base = 2\n hints = cyclic }", loop + "task multiplication { operands = digits(1..4)\n order = reversed\n scratchpad = true }",
+		loop + "task nx1 {}", loop + "task successor {}", loop + "task parity { operands = digits(1..8) }", loop + "task addition { loss_on = all\n operands = below(5000) }",
 		loop + "task mixed { of = [addition, nx1]\n interleave = true }",
 		loop + "task file { path = \"p\" }", loop + "task file { path = \"p\"\n split = 3 }", loop + "task file { path = \"p\"\n separator = \" 12\"\n random_pad = 10%\n holdout = 0% }",
 	} {
@@ -78,7 +78,7 @@ func TestTaskAgrees(t *testing.T) {
 }
 
 func TestTaskConfigIsPrinted(t *testing.T) {
-	spec := resolve(t, "task mixed { of = [addition, subtraction]\n hints = cyclic\n examples = 20M\n random_pad = 10% }\nmodel.loop { layers = 1 }\ntrain.lengths = padded")
+	spec := resolve(t, "task mixed { of = [addition, subtraction]\n hints = cyclic\n examples = 20M\n random_pad = 10% }\nmodel.decoder_only { layers = 1 }\ntrain.lengths = padded")
 	text := fmt.Sprintf("%#v", Trainer{Spec: spec}.taskConfig(&gocode.File{}))
 	for _, want := range []string{`Of: []string{"addition", "subtraction"}`, `Hints: "cyclic"`, `Examples: 20000000`, `RandomPad: 0.1`, `Sequence: true`, `Padded: true`} {
 		if squeezed := strings.Join(strings.Fields(text), " "); !strings.Contains(squeezed, want) {
@@ -93,7 +93,7 @@ func resolve(t *testing.T, text string) *check.Spec {
 		if file == "p" {
 			return []byte("a 12=34567\nbb 12=ö89\r\n\"\\ 123=4"), nil
 		}
-		return []byte("arith 1\n" + text + "\n"), nil
+		return []byte("arith 2\n" + text + "\n"), nil
 	}})
 	if found.HasErrors() {
 		t.Fatalf("%s: %v", text, found)

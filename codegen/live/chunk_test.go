@@ -24,8 +24,8 @@ func TestChunks(t *testing.T) {
 		set  []string
 	}{
 		{"tiny", []string{"train.batch=7", "train.microbatch=auto"}},
-		{"small/looped", []string{"model.width=16", "model.heads=2", "model.ffn=geglu(hidden = 16)", "model.head=none", "model.loop.layers=1", "model.loop.times=3",
-			"task.digits=1..3", "train.batch=7", "train.microbatch=4", "train.loss=progressive(alpha = 0.5)", "model.loop.self.bias=fire(hidden = 4)"}},
+		{"small/looped", []string{"model.width=16", "model.heads=2", "model.ffn=geglu(hidden = 16)", "model.head=none", "model.decoder_only.layers=1", "model.decoder_only.times=3",
+			"task.operands=digits(1..3)", "train.batch=7", "train.microbatch=4", "train.loss=progressive(alpha = 0.5)", "model.decoder_only.self.bias=fire(hidden = 4)"}},
 	} {
 		gradients := func(chunk string) ([]float32, int) {
 			m, err := live.New(compile(t, c.spec, append(slices.Clone(c.set), "train.clip=none", "train.chunk="+chunk)))
@@ -69,8 +69,8 @@ func TestChunks(t *testing.T) {
 // TestChunksBesideGroups has chunks of 6 examples and groups of 4 that share draws. The GPU's
 // largest launches give the parameters of launches of one example.
 func TestChunksBesideGroups(t *testing.T) {
-	m, err := live.New(compile(t, "small/looped", []string{"model.width=16", "model.heads=2", "model.ffn=geglu(hidden = 16)", "model.head=none", "model.loop.layers=1",
-		"task.digits=1..4", "train.batch=12", "train.microbatch=4"}))
+	m, err := live.New(compile(t, "small/looped", []string{"model.width=16", "model.heads=2", "model.ffn=geglu(hidden = 16)", "model.head=none", "model.decoder_only.layers=1",
+		"task.operands=digits(1..4)", "train.batch=12", "train.microbatch=4"}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,8 +105,8 @@ func (s scarce) MemInfo() (free, total int64, err error) { return s.free, 0, nil
 // memory for one chunk, for a third and for all in one launch. Gradients and parameters have the
 // same bits.
 func TestMemoryDoesNotMatter(t *testing.T) {
-	m, err := live.New(compile(t, "small/looped", []string{"model.width=16", "model.heads=2", "model.ffn=geglu(hidden = 16)", "model.head=none", "model.loop.layers=1", "model.loop.times=3",
-		"task.digits=1..6", "train.batch=12", "train.microbatch=2", "train.chunk=2"}))
+	m, err := live.New(compile(t, "small/looped", []string{"model.width=16", "model.heads=2", "model.ffn=geglu(hidden = 16)", "model.head=none", "model.decoder_only.layers=1", "model.decoder_only.times=3",
+		"task.operands=digits(1..6)", "train.batch=12", "train.microbatch=2", "train.chunk=2"}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,10 +21,10 @@ import (
 // loops problems have several lengths, which may set the number of runs. Biases are learned
 // through tables, also of positions that are drawn for a group.
 func TestLaunchesDoNotMatter(t *testing.T) {
-	const fire, byLength = "model.loop.self.bias=fire(hidden = 4)", "model.loop.times=2 * digits - 1"
+	const fire, byLength = "model.decoder_only.self.bias=fire(hidden = 4)", "model.decoder_only.times=2 * digits - 1"
 	narrow := []string{"model.width=16", "model.heads=2", "train.batch=8", "train.microbatch=4"}
 	short := append(slices.Clone(narrow[:3]), "model.ffn=relu(hidden = 16)")
-	looped := append(slices.Clone(narrow), "model.ffn=geglu(hidden = 16)", "model.head=geglu(hidden = 16)", "task.digits=1..4")
+	looped := append(slices.Clone(narrow), "model.ffn=geglu(hidden = 16)", "model.head=geglu(hidden = 16)", "task.operands=digits(1..4)")
 	for _, c := range full.Some([]struct {
 		spec string
 		set  []string
@@ -32,25 +32,25 @@ func TestLaunchesDoNotMatter(t *testing.T) {
 		uses bool
 	}{
 		{"successor", short, nil, true},
-		{"small/settle", looped, []string{"model.loop.times=4"}, true},
+		{"small/settle", looped, []string{"model.decoder_only.times=4"}, true},
 		{"small/looped", looped, nil, false},
 		{"small/looped", looped, []string{"model.dropout=10%"}, false},
 		{"successor", short, []string{"model.decoder.times=2"}, true},
 		{"kerple", short, nil, true},
 		{"small/looped", looped, []string{fire, "model.dropout=10%"}, true},
-		{"small/looped", looped, []string{"model.loop.self.mask=causal && i - j < 3", "model.dropout=10%"}, false},
-		{"small/looped", looped, []string{"model.loop.self.mask=causal && i - j < 40"}, false},
-		{"small/looped", looped, []string{"model.loop.self.relative=shaw(clip = 4)", "model.loop.self.rotary=rope()"}, false},
-		{"small/settle", looped, []string{"model.loop.times=4", fire, "model.embed.position=random(learned, max = 64)"}, true},
+		{"small/looped", looped, []string{"model.decoder_only.self.mask=causal && i - j < 3", "model.dropout=10%"}, false},
+		{"small/looped", looped, []string{"model.decoder_only.self.mask=causal && i - j < 40"}, false},
+		{"small/looped", looped, []string{"model.decoder_only.self.relative=shaw(clip = 4)", "model.decoder_only.self.rotary=rope()"}, false},
+		{"small/settle", looped, []string{"model.decoder_only.times=4", fire, "model.embed.position=random(learned, max = 64)"}, true},
 		{"successor", short, []string{"table.ray.turn=learned([], init = 0.6)", "table.ray.value=cos(turn * n + c)", "model.embed.token=learned(value = ray)", "model.output=linear(tied = true)"}, true},
 		{"successor", short, []string{"model.decoder.self.k=q", "model.decoder.self.o=transposed(v)", "model.decoder.cross.v=self.v"}, true},
-		{"small/looped", looped, []string{"model.loop.self.q=low(2)", "model.loop.self.qk_norm=rmsnorm()"}, false},
-		{"small/looped", looped, []string{"model.loop.self.key_heads=1", "model.loop.self.v=k"}, true},
+		{"small/looped", looped, []string{"model.decoder_only.self.q=low(2)", "model.decoder_only.self.qk_norm=rmsnorm()"}, false},
+		{"small/looped", looped, []string{"model.decoder_only.self.key_heads=1", "model.decoder_only.self.v=k"}, true},
 		{"kerple", short, []string{"model.decoder.layers=4", "model.decoder.share=attention(group = 2)", "model.decoder.times=2"}, true},
-		{"small/looped", looped, []string{"model.loop.layers=2", "model.loop.share=ffn"}, true},
-		{"small/copy", narrow, []string{byLength, "task.digits=1..4", "model.loop.self.mask=true"}, true},
-		{"small/copy", narrow, []string{byLength, "task.digits=1..4", fire, "train.lengths=padded"}, true},
-		{"small/looped", looped, []string{byLength, "train.loss=cross_entropy", "task.digits=1..3", fire, "model.dropout=10%"}, true},
+		{"small/looped", looped, []string{"model.decoder_only.layers=2", "model.decoder_only.share=ffn"}, true},
+		{"small/copy", narrow, []string{byLength, "task.operands=digits(1..4)", "model.decoder_only.self.mask=true"}, true},
+		{"small/copy", narrow, []string{byLength, "task.operands=digits(1..4)", fire, "train.lengths=padded"}, true},
+		{"small/looped", looped, []string{byLength, "train.loss=cross_entropy", "task.operands=digits(1..3)", fire, "model.dropout=10%"}, true},
 	}, 3) {
 		t.Run(fmt.Sprint(c.spec, c.more), func(t *testing.T) {
 			m, err := live.New(compile(t, c.spec, slices.Concat(c.set, c.more)))
@@ -99,13 +99,13 @@ func TestAnyLaunch(t *testing.T) {
 		{"successor", nil, ""},
 		{"successor", []string{"model.decoder.self.bias=kerple / I"}, "the gradient of decoder.self.kerple.r1 is no sum over the rows of a launch"},
 		{"kerple", nil, ""},
-		{"small/looped", []string{"model.loop.self.bias=fire()"}, ""},
-		{"small/looped", []string{"model.loop.self.bias=kerple / I"}, length},
+		{"small/looped", []string{"model.decoder_only.self.bias=fire()"}, ""},
+		{"small/looped", []string{"model.decoder_only.self.bias=kerple / I"}, length},
 		{"small/looped", nil, ""},
 		{"small/looped", []string{"model.dropout=10%"}, ""},
-		{"small/looped", []string{"model.loop.self.bias=(i - j) / J"}, length},
-		{"small/looped", []string{"model.loop.self.k=q"}, ""},
-		{"small/settle", []string{"model.loop.self.k=q"}, "loop.self.q.w is used several times in a run of a loop"},
+		{"small/looped", []string{"model.decoder_only.self.bias=(i - j) / J"}, length},
+		{"small/looped", []string{"model.decoder_only.self.k=q"}, ""},
+		{"small/settle", []string{"model.decoder_only.self.k=q"}, "loop.self.q.w is used several times in a run of a loop"},
 		{"successor", []string{"model.norm=layernorm(gain = shared)"}, "shared.norms.gamma is used several times in a run of a loop"},
 	} {
 		p := compile(t, c.spec, c.set).Lowered
@@ -122,7 +122,7 @@ func TestTestsDoNotDependOnLaunches(t *testing.T) {
 		t.Run("equal runs", func(t *testing.T) { testsDoNotDepend(t, 2) })
 	}
 	t.Run("runs by length", func(t *testing.T) {
-		testsDoNotDepend(t, 0, "train.loss=cross_entropy", "model.loop.times=digits - 4")
+		testsDoNotDepend(t, 0, "train.loss=cross_entropy", "model.decoder_only.times=digits - 4")
 	})
 }
 

@@ -33,7 +33,7 @@ var cases = []struct {
 	{"lion", "tiny", 0, []string{"train.optimizer=lion", "train.batch=5"}},
 	{"muon", "tiny", 0, []string{"train.optimizer=muon", "train.batch=5"}},
 	{"kerple", "kerple", 0, []string{"model.encoder.layers=2"}},
-	{"embedded", "small/looped", 0, []string{"train.loss=progressive(alpha = 0.5)", "model.loop.state=embed"}},
+	{"embedded", "small/looped", 0, []string{"train.loss=progressive(alpha = 0.5)", "model.decoder_only.state=embed"}},
 	{"noise", "looped8x2", 0, nil},
 	{"rounded", "tiny", 0, []string{"train.precision=bf16", "train.batch=7"}},
 	{"split", "tiny", 0, []string{"train.precision=tf32x3", "train.batch=7"}},
@@ -108,7 +108,7 @@ func TestTablesAreGiven(t *testing.T) {
 	table := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)
 	table, _ = binary.Append(table, binary.LittleEndian, []float32{3, -4})
 	files := map[string][]byte{
-		"a.arith": []byte("arith 1\ntask successor {}\nmodel.decoder.self.bias = table(\"one\")\nmodel.width = 8\nmodel.ffn = relu(hidden = 8)"),
+		"a.arith": []byte("arith 2\ntask successor {}\nmodel.decoder.self.bias = table(\"one\")\nmodel.width = 8\nmodel.ffn = relu(hidden = 8)"),
 		"one":     table,
 	}
 	p, found, err := compiler.Compile(check.Options{Path: "a.arith", Read: func(path string) ([]byte, error) { return files[path], nil }})

@@ -35,7 +35,7 @@ func TestProductsOfALibrary(t *testing.T) {
 		narrow     bool
 	}{
 		{"replicas", "tiny", []string{"train.batch=8", "train.microbatch=2"}, 1e-5, true, false},
-		{"narrow", "small/looped", []string{"train.batch=2", "train.microbatch=2", "task.digits=1..6", "model.width=32", "model.heads=2", "model.ffn=geglu(hidden = 64)", "model.head=none", "train.precision=bf16"}, 0x1p-6, false, true},
+		{"narrow", "small/looped", []string{"train.batch=2", "train.microbatch=2", "task.operands=digits(1..6)", "model.width=32", "model.heads=2", "model.ffn=geglu(hidden = 64)", "model.head=none", "train.precision=bf16"}, 0x1p-6, false, true},
 		{"sets", "successor", []string{"train.batch=2", "train.microbatch=2", "model.width=32", "model.ffn=relu(hidden = 64)"}, 1e-5, true, false},
 	}, 2) {
 		t.Run(c.name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 
 // unpadded is a small encoder-decoder without padding: numbers are as wide as the longest of a
 // batch.
-const unpadded = `arith 1
+const unpadded = `arith 2
 task %s
 model {
   width = 4
@@ -34,8 +34,8 @@ eval.digits = [3]
 // with a longer one.
 func TestLearnedBiasesWithoutPadding(t *testing.T) {
 	biases := []string{"t5", "kerple", "rpe", "fire(hidden = 2)"}
-	tasks := []string{"addition { digits = 1..4 }", "successor { digits = 1..3 }", "nx1 { digits = 1..3 }", "addition { below = 101 }",
-		"addition { digits = 1..3  interleave = true }", "addition { digits = 1..2  order = reversed }", "parity { digits = 1..4 }", "copy { digits = 1..3 }"}
+	tasks := []string{"addition { operands = digits(1..4) }", "successor { operands = digits(1..3) }", "nx1 { operands = digits(1..3) }", "addition { operands = below(101) }",
+		"addition { operands = digits(1..3)  interleave = true }", "addition { operands = digits(1..2)  order = reversed }", "parity { operands = digits(1..4) }", "copy { operands = digits(1..3) }"}
 	for n, task := range full.Some(tasks, 4) {
 		for k, bias := range biases {
 			if (n >= 2 || !full.Tests) && k != n%len(biases) { // all combinations take minutes

@@ -37,7 +37,7 @@ func TestAttentionWindowGrad(t *testing.T) {
 		{"given", "2 * i - 40 <= j && j <= 2 * i + 1", 32},
 		{"kerple()", "i - 130 <= j && mod(i - j, 3) != 1", 32},
 	}, 3) {
-		text := fmt.Sprintf("arith 1\nattention {\n  heads = 2\n  width = %d\n  bias = %s\n  mask = %s\n}\n", c.width, c.bias, c.mask)
+		text := fmt.Sprintf("arith 2\nattention {\n  heads = 2\n  width = %d\n  bias = %s\n  mask = %s\n}\n", c.width, c.bias, c.mask)
 		a, found, err := compiler.CompileAttention(check.Options{Path: "window.arith", Read: func(string) ([]byte, error) { return []byte(text), nil }})
 		if err != nil || found.HasErrors() {
 			t.Fatal(text, found, err)

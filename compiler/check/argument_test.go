@@ -51,7 +51,7 @@ func TestArguments(t *testing.T) {
 		{"in a stage", "task.pad = zero(7)\ntrain.optimizer = adam\nstage a { train.optimizer.lr = 0.2  train { optimizer.eps = 1 }\ntask.pad.step = 3 }\n",
 			"train.optimizer = adam(lr = 0.2, betas = [0.9, 0.98], eps = 1)|eval.pad = zero(to = 7, step = 3, answer = none)"},
 	} {
-		files := map[string]string{"a.arith": "arith 1\ntask successor {}\n" + c.src, "b.arith": "arith 1\ntrain.optimizer = adam(lr = 1, eps = 0.5)\n"}
+		files := map[string]string{"a.arith": "arith 2\ntask successor {}\n" + c.src, "b.arith": "arith 2\ntrain.optimizer = adam(lr = 1, eps = 0.5)\n"}
 		spec, list := resolve(files, "a.arith")
 		if list.HasErrors() {
 			t.Errorf("%s: %s", c.name, textOf(list, files))
@@ -72,7 +72,7 @@ func TestArguments(t *testing.T) {
 
 // TestAxisOfArguments: each training of a sweep gets its own argument.
 func TestAxisOfArguments(t *testing.T) {
-	files := map[string]string{"a.arith": "arith 1\ntask successor {}\nsweep { train.optimizer.lr = [0.5, 0.25]  train.optimizer = [adam, adamw] }\n"}
+	files := map[string]string{"a.arith": "arith 2\ntask successor {}\nsweep { train.optimizer.lr = [0.5, 0.25]  train.optimizer = [adam, adamw] }\n"}
 	points, list := Points(Options{Path: "a.arith", Read: reader(files)})
 	if len(list) > 0 || len(points) != 4 {
 		t.Fatal(points, textOf(list, files))

@@ -33,16 +33,16 @@ func (c *checker) word(path string) string { return c.get(path).word }
 func (c *checker) flag(path string) bool   { return c.get(path).word == "true" }
 
 // pair returns the ends of a range.
-func (c *checker) pair(path string) (lo, hi int) {
-	if l := c.get(path).list; len(l) == 2 {
-		return int(l[0]), int(l[1])
+func (v *value) pair() (lo, hi int) {
+	if len(v.list) == 2 {
+		return int(v.list[0]), int(v.list[1])
 	}
 	return 0, 0
 }
 
-func (c *checker) ints(path string) []int {
+func (v *value) ints() []int {
 	var out []int
-	for _, x := range c.get(path).list {
+	for _, x := range v.list {
 		out = append(out, int(x))
 	}
 	return out
@@ -59,13 +59,13 @@ func (v *value) int(name string) int       { return int(v.arg(name).num) }
 func (v *value) num64(name string) float64 { return v.arg(name).num }
 
 func (c *checker) task() Task {
-	order := c.word("task.order")
+	order, operands := c.word("task.order"), c.get("task.operands")
 	t := config.Task{
 		Kind:             c.kind,
 		Of:               c.get("task.of").words,
-		Below:            int64(c.num("task.below")),
-		Released:         c.word("task.sampling") == "released",
-		Repeated:         c.word("task.epochs") == "same",
+		Below:            int64(operands.num64("bound")),
+		Released:         operands.arg("sampling").is("released"),
+		Repeated:         operands.arg("epochs").is("same"),
 		Base:             c.int("task.base"),
 		Used:             c.word("task.vocabulary") == "used",
 		Started:          c.flag("task.start") && c.looped(),
@@ -88,10 +88,10 @@ func (c *checker) task() Task {
 	if v := c.get("task.split"); v.given && !v.is("none") {
 		t.Split = new(uint64(v.num))
 	}
-	t.DigitsLo, t.DigitsHi = c.pair("task.digits")
-	t.LengthLo, t.LengthHi = c.pair("task.length")
+	t.DigitsLo, t.DigitsHi = operands.arg("range").pair()
+	t.LengthLo, t.LengthHi = c.get("task.length").pair()
 	if c.kind == "sum" {
-		t.OperandsLo, t.OperandsHi = c.pair("task.operands")
+		t.OperandsLo, t.OperandsHi = c.get("task.terms").pair()
 		t.Batch = c.int("train.batch")
 	}
 	problems, tests := c.readProblems(t.Tokens)
@@ -119,7 +119,7 @@ func (c *checker) pad(path string) config.Pad {
 }
 
 func (c *checker) train() Train {
-	loss, opt, sched, report := c.get("train.loss"), c.get("train.optimizer"), c.get("train.schedule"), c.get("train.report")
+	loss, opt, sched, report, ramp := c.get("train.loss"), c.get("train.optimizer"), c.get("train.schedule"), c.get("train.report"), c.get("train.ramp")
 	t := config.Train{
 		Progressive: loss.is("progressive"),
 		Backprop:    loss.int("backprop"),
@@ -137,16 +137,13 @@ func (c *checker) train() Train {
 		Least:       sched.num64("min"),
 		Clip:        c.num("train.clip"),
 		Batch:       c.int("train.batch"),
-		Ramp:        c.num("train.ramp"),
-		RampFrom:    c.int("train.ramp_from"),
+		Ramp:        ramp.num64("over"),
+		RampFrom:    ramp.int("from"),
 		Chunk:       c.int("train.chunk"),
 		MicroBatch:  c.int("train.microbatch"),
 		Report:      config.Report{Every: report.int("every"), Problems: report.int("problems"), Full: report.is("full") || c.kind == "text"},
 		Precision:   c.word("train.precision"),
 		Seed:        uint64(c.num("train.seed")),
-	}
-	if t.Precision == "auto" {
-		t.Precision = "f32"
 	}
 	if v := c.get("train.init_seed"); v.given && !v.is("none") {
 		t.InitSeed = new(uint64(v.num))
@@ -194,21 +191,21 @@ func (v *value) criterion() config.Criterion {
 
 func (c *checker) eval() Eval {
 	e := config.Eval{
-		Digits:     c.ints("eval.digits"),
-		Operands:   c.ints("eval.operands"),
+		Digits:     c.get("eval.digits").ints(),
+		Operands:   c.get("eval.terms").ints(),
 		Samples:    c.int("eval.samples"),
 		Pad:        c.pad("eval.pad"),
 		FirstToken: c.get("eval.metric").is("first_token"),
 		Greedy:     c.get("eval.mode").is("greedy"),
-		Times:      c.ints("eval.times"),
+		Times:      c.get("eval.times").ints(),
 		Settle:     c.int("eval.settle"),
 	}
-	if g := c.ints("eval.grid"); len(g) == 4 {
+	if g := c.get("eval.grid").ints(); len(g) == 4 {
 		e.Grid = config.Grid{First: config.Span{Lo: g[0], Hi: g[1]}, Second: config.Span{Lo: g[2], Hi: g[3]}}
 	}
-	e.Diagonal.Lo, e.Diagonal.Hi = c.pair("eval.diagonal")
-	if every := c.get("eval.every").budget(); every != (config.Budget{}) {
-		e.During = config.During{Every: every, Digits: c.ints("eval.during"), Samples: c.int("eval.during_samples")}
+	e.Diagonal.Lo, e.Diagonal.Hi = c.get("eval.diagonal").pair()
+	if v := c.get("eval.during"); v.is("tests") {
+		e.During = config.During{Every: v.arg("every").budget(), Digits: v.arg("digits").ints(), Samples: v.int("samples")}
 	}
 	return Eval{Eval: e, Pos: c.place("eval")}
 }

@@ -11,7 +11,6 @@ import (
 func (c *checker) model() Model {
 	ffn, head, norm, output := c.get("model.ffn"), c.get("model.head"), c.get("model.norm"), c.get("model.output")
 	m := Model{
-		Name:       c.modelName(),
 		Width:      c.int("model.width"),
 		Heads:      c.int("model.heads"),
 		HeadWidth:  c.int("model.head_width"),
@@ -70,24 +69,17 @@ func missing(all, some []string) (out []string) {
 	return out
 }
 
-func (c *checker) modelName() string {
-	if l := c.labels["model"]; l != nil {
-		return l.Name
-	}
-	return "transformer"
-}
-
 func (c *checker) loop() *Loop {
-	inject, state := c.get("model.loop.inject"), c.get("model.loop.state")
+	inject, state := c.get("model.decoder_only.inject"), c.get("model.decoder_only.state")
 	l := &Loop{
-		Layers: c.int("model.loop.layers"),
-		Times:  c.int("model.loop.times"),
-		Share:  c.share("model.loop"),
+		Layers: c.int("model.decoder_only.layers"),
+		Times:  c.int("model.decoder_only.times"),
+		Share:  c.share("model.decoder_only"),
 		Inject: "none",
 		State:  state.word,
 		Std:    state.num64("std"),
-		Self:   c.causalSite("model.loop.self"),
-		Pos:    c.place("model.loop"),
+		Self:   c.causalSite("model.decoder_only.self"),
+		Pos:    c.place("model.decoder_only"),
 	}
 	if inject.is("add") {
 		l.Inject = inject.arg("before").word

@@ -51,5 +51,5 @@ func (b *before) keeps(c *checker, row *dsl.Row) bool {
 // keepsExpressions reports whether definitions and attention are unchanged.
 func (b *before) keepsExpressions(c *checker) bool {
 	return b != nil && b.looped() == c.looped() && !b.changes("bias.", "mask.", "table.", "model.width", "model.heads", "model.head_width", "model.dropout", "model.embed.token", "model.embed.position", "model.output",
-		"model.loop.self.", "model.encoder.self.", "model.decoder.self.", "model.decoder.cross.")
+		"model.decoder_only.self.", "model.encoder.self.", "model.decoder.self.", "model.decoder.cross.")
 }

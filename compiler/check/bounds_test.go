@@ -33,7 +33,7 @@ func TestBounds(t *testing.T) {
 		"0.0 * i":     {0, 0},
 		"2.5 + 0 * j": {2.5, 2.5},
 	} {
-		files := map[string]string{"a.arith": "arith 1\ntask successor {}\nmodel.width = 16\nmodel.heads = 4\nmodel.decoder.cross.bias = " + text}
+		files := map[string]string{"a.arith": "arith 2\ntask successor {}\nmodel.width = 16\nmodel.heads = 4\nmodel.decoder.cross.bias = " + text}
 		spec, list := resolve(files, "a.arith")
 		if spec == nil {
 			t.Error(textOf(list, files))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/tasks"
@@ -13,18 +12,11 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// calibration resolves a stage that makes biases. Its problems are those of the stage
+// calibration resolves a block calibrate. Its problems are those of the stage
 // that it reads.
 func (c *checker) calibration(name, from string, spec *Spec) *Calibration {
-	prefix := "stage." + name + "."
-	for _, path := range c.order {
-		if rest, ok := strings.CutPrefix(path, prefix); ok && c.lang.rows["stage."+rest] == nil {
-			c.report("E0313", c.settings[path].name, "%s calibrates and trains nothing, so it cannot set %s", name, rest).
-				WithHelp("set it in another stage")
-		}
-	}
-	if c.get(prefix + "from").is("none") {
-		c.report("E0314", c.where("stage."+name), "%s has no attention to read", name).WithHelp("write from = and a stage that trains")
+	if from == "" && c.settings["calibrate."+name+".from"] == nil {
+		c.report("E0314", c.where("calibrate."+name), "%s has no attention to read", name).WithHelp("write from = and a stage")
 	}
 	c.checkWeights(name, from)
 	read := spec.stage(from)
@@ -59,12 +51,12 @@ func (c *checker) capture(name string, k *Calibration, read *Spec) {
 	m := &read.Model
 	k.Heads = m.Heads
 	if m.Loop != nil {
-		c.limited(calibratedToday, c.where("stage."+name), "the calibration of a loop")
+		c.limited(calibratedToday, c.where("calibrate."+name), "the calibration of a decoder-only model")
 		return
 	}
 	layers := m.Decoder.Layers * max(m.Decoder.Times, 1)
 	k.Layer = cmp.Or(k.Layer, layers)
-	at := c.at("stage." + name + ".layer")
+	at := c.at("calibrate." + name + ".layer")
 	switch {
 	case k.Layer > layers:
 		c.report("E0207", at, "%s reads layer %d of a decoder with %d", name, k.Layer, layers).WithHelp("write layer = last, or a number from 1 to %d", layers)
@@ -91,7 +83,7 @@ func (s *Spec) stage(name string) *Stage {
 // lines resolves which lines of a site's attention become a bias.
 func (c *checker) lines(stage, site string, spec *Spec) Lines {
 	l := Lines{Rows: int(c.stageRow(stage, site+".rows").num)}
-	if c.get("stage." + stage + "." + site + ".rows").is("auto") {
+	if c.get("calibrate." + stage + "." + site + ".rows").is("auto") {
 		_, l.Rows = spec.Task.digits()
 	}
 	for pair := range slices.Chunk(c.stageRow(stage, site+".direction").list, 2) {
@@ -100,7 +92,7 @@ func (c *checker) lines(stage, site string, spec *Spec) Lines {
 		}
 	}
 	if keep := c.stageRow(stage, site+".keep").expr; keep != nil {
-		s := &scope{checker: c, path: "stage." + stage + "." + site + ".keep", mask: true, vars: statistics}
+		s := &scope{checker: c, path: "calibrate." + stage + "." + site + ".keep", mask: true, vars: statistics}
 		l.Keep, _ = s.boolean(keep)
 	}
 	return l

@@ -23,6 +23,9 @@ func (c *checker) choice(row *dsl.Row, path string, e *dsl.Expr) *value {
 		if o.Name != e.Text {
 			continue
 		}
+		if !c.ofKind(o.Kinds, e.Head, path+" = "+o.Name) {
+			return nil
+		}
 		if o.Code != "" {
 			c.limited(o.Limit, e.Head, "%s = %s", path, o.Name)
 		}
@@ -40,7 +43,13 @@ func (c *checker) option(o *dsl.Option, path string, e *dsl.Expr) *value {
 	for i := range o.Args {
 		row := &o.Args[i]
 		arg := given[row.Path]
+		if arg != nil && !c.ofKind(row.Kinds, arg.Range, path+"."+row.Path) {
+			ok = false
+			continue
+		}
 		switch {
+		case !c.hasKind(row.Kinds):
+			continue
 		case arg == nil && row.Default == "":
 			c.report("E0210", e.Range, "%s needs %s", o.Name, row.Path).WithHelp("write %s(%s = …)", o.Name, row.Path)
 			ok = false

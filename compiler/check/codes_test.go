@@ -66,7 +66,7 @@ func withLimits(spec *Spec, list diag.List) diag.List {
 // example returns an example of a code with the files that examples name.
 func example(text string) map[string]string {
 	return map[string]string{
-		"example.arith": text, "base.arith": "arith 1\n", "roman.txt": "XIV=14\nVI=6\n", "later.txt": "XVI=16\n", "hundreds.txt": "CIV=104\n",
+		"example.arith": text, "base.arith": "arith 2\n", "roman.txt": "XIV=14\nVI=6\n", "later.txt": "XVI=16\n", "hundreds.txt": "CIV=104\n",
 		"twice.txt": "XIV=14\nVI=6\nXIV=15\n", "again.txt": "XIV=14\nVI=6\nXIV=14\n", "spaces.txt": "XIV=14 \nVI=6 \n",
 		"bias.safetensors":  safetensors(`{"b":{"dtype":"F32","shape":[4,8,8]}}`),
 		"lines.safetensors": safetensors(`{"__metadata__":{"stage":"calibrate"},"cross":{"dtype":"F32","shape":[4,21,22]}}`),

@@ -11,30 +11,30 @@ import (
 // TestCurricula resolves settings that change during training, and reports impossible
 // ones.
 func TestCurricula(t *testing.T) {
-	const digits = "task addition { digits = 2..6 }\n"
+	const digits = "task addition { operands = digits(2..6) }\n"
 	for text, want := range map[string]string{
-		digits + "task.curriculum = digits(from = 2)":                                                            "",
-		digits + "task { curriculum = digits(from = 6, until = 100%)  carries = often }":                         "",
-		digits + "task.curriculum = digits(from = 1)":                                                            "use a from between 2 and 6",
-		digits + "task.curriculum = digits(from = 7)":                                                            "use a from between 2 and 6",
-		"task addition { below = 1Mi  carries = often }":                                                         "task.digits = 1..7",
-		"task addition { digits = 1..6  examples = 100  carries = often }\nmodel.loop { layers = 1 }":            "leave examples out",
-		"task mixed { of = [subtraction, nx1]  digits = 1..6  carries = often }\nmodel.loop { layers = 1 }":      "leave it out",
-		"task mixed { of = [subtraction, addition]  digits = 1..6  carries = often }\nmodel.loop { layers = 1 }": "",
-		"task addition { digits = 1..6  examples = 1  carries = often }\nmodel.loop { layers = 1 }":              "leave examples out",
-		digits + "task.carries = often\ntrain.budget = 5m":                                                       "give the budget in steps or examples",
-		digits + "task.carries = often\ntrain.budget = 8GFLOP":                                                   "give the budget in steps or examples",
-		digits + "task.carries = often\ntrain.budget = 5kexamples":                                               "",
-		digits + "train.schedule = pieces(at = [0%, 50%, 50%], factor = [0, 1, 0])":                              "from the smallest to the largest",
-		digits + "train.schedule = pieces(at = [0%, 50%], factor = [0, 1, 0])":                                   "a factor for each share",
-		digits + "train.schedule = pieces(at = [10%, 50%], factor = [1, 0.5])":                                   "",
+		digits + "task.curriculum = digits(from = 2)":                                                                              "",
+		digits + "task { curriculum = digits(from = 6, until = 100%)  carries = often }":                                           "",
+		digits + "task.curriculum = digits(from = 1)":                                                                              "use a from between 2 and 6",
+		digits + "task.curriculum = digits(from = 7)":                                                                              "use a from between 2 and 6",
+		"task addition { operands = below(1Mi)  carries = often }":                                                                 "task.operands = digits(1..7)",
+		"task addition { operands = digits(1..6)  examples = 100  carries = often }\nmodel.decoder_only { layers = 1 }":            "leave examples out",
+		"task mixed { of = [subtraction, nx1]  operands = digits(1..6)  carries = often }\nmodel.decoder_only { layers = 1 }":      "leave it out",
+		"task mixed { of = [subtraction, addition]  operands = digits(1..6)  carries = often }\nmodel.decoder_only { layers = 1 }": "",
+		"task addition { operands = digits(1..6)  examples = 1  carries = often }\nmodel.decoder_only { layers = 1 }":              "leave examples out",
+		digits + "task.carries = often\ntrain.budget = 5m":                                                                         "give the budget in steps or examples",
+		digits + "task.carries = often\ntrain.budget = 8GFLOP":                                                                     "give the budget in steps or examples",
+		digits + "task.carries = often\ntrain.budget = 5kexamples":                                                                 "",
+		digits + "train.schedule = pieces(at = [0%, 50%, 50%], factor = [0, 1, 0])":                                                "from the smallest to the largest",
+		digits + "train.schedule = pieces(at = [0%, 50%], factor = [0, 1, 0])":                                                     "a factor for each share",
+		digits + "train.schedule = pieces(at = [10%, 50%], factor = [1, 0.5])":                                                     "",
 	} {
-		_, found := resolve(map[string]string{"a.arith": "arith 1\n" + text}, "a.arith")
+		_, found := resolve(map[string]string{"a.arith": "arith 2\n" + text}, "a.arith")
 		if want == "" && found.HasErrors() || want != "" && (len(found) != 1 || !strings.Contains(found[0].Help, want)) {
 			t.Errorf("%s: want %q, found %v", text, want, found)
 		}
 	}
-	s, found := resolve(map[string]string{"a.arith": "arith 1\n" + digits +
+	s, found := resolve(map[string]string{"a.arith": "arith 2\n" + digits +
 		"task { curriculum = digits(from = 3, until = 40%)  carries = often(until = 80%) }\ntrain.schedule = pieces(factor = [0, 1, 1, 0.5])"}, "a.arith")
 	if found.HasErrors() {
 		t.Fatal(found)
@@ -47,7 +47,7 @@ func TestCurricula(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, s.Resolved)
 		}
 	}
-	plain, _ := resolve(map[string]string{"a.arith": "arith 1\n" + digits}, "a.arith")
+	plain, _ := resolve(map[string]string{"a.arith": "arith 2\n" + digits}, "a.arith")
 	if strings.Contains(plain.Resolved, "curriculum") {
 		t.Errorf("a curriculum in\n%s", plain.Resolved)
 	}
@@ -56,18 +56,18 @@ func TestCurricula(t *testing.T) {
 // TestSums resolves sums of several numbers, and reports those without a common shape.
 func TestSums(t *testing.T) {
 	for text, want := range map[string]string{
-		"task sum { digits = 1..6 }":                                                   "",
-		"task sum { digits = 1..6  pad = none }":                                       "write pad = zero(to = 8, step = 1)",
-		"task sum { scratchpad = true  pad = zero(to = 30, answer = 31) }":             "leave answer out of pad",
-		"task sum { scratchpad = true  pad = zero(to = 30) }":                          "",
-		"task sum {}\ntrain.ramp = 10%":                                                "ramp = 0%",
-		"task sum {}\neval.grid = [1..6, 1..3]":                                        "write eval.grid = [1..6, 2..3]",
-		"task sum {}\neval.grid = [1..6, 2..3]":                                        "",
-		"task addition { digits = 1..6  operands = 2..5 }":                             "it is for sum",
-		"task mixed { of = [addition, sum] }\nmodel.loop { layers = 1 }":               "",
-		"task sum { digits = 1..6  curriculum = digits(from = 2)  vocabulary = used }": "",
+		"task sum { operands = digits(1..6) }":                                                   "",
+		"task sum { operands = digits(1..6)  pad = none }":                                       "write pad = zero(to = 8, step = 1)",
+		"task sum { scratchpad = true  pad = zero(to = 30, answer = 31) }":                       "leave answer out of pad",
+		"task sum { scratchpad = true  pad = zero(to = 30) }":                                    "",
+		"task sum {}\ntrain.ramp = grow(over = 10%)":                                             "ramp = none",
+		"task sum {}\neval.grid = [1..6, 1..3]":                                                  "write eval.grid = [1..6, 2..3]",
+		"task sum {}\neval.grid = [1..6, 2..3]":                                                  "",
+		"task addition { operands = digits(1..6)  terms = 2..5 }":                                "it is for sum",
+		"task mixed { of = [addition, sum] }\nmodel.decoder_only { layers = 1 }":                 "",
+		"task sum { operands = digits(1..6)  curriculum = digits(from = 2)  vocabulary = used }": "",
 	} {
-		_, found := resolve(map[string]string{"a.arith": "arith 1\n" + text + "\n"}, "a.arith")
+		_, found := resolve(map[string]string{"a.arith": "arith 2\n" + text + "\n"}, "a.arith")
 		if strings.Contains(text, "mixed") {
 			if !found.HasErrors() {
 				t.Errorf("%s is taken", text)
@@ -78,7 +78,7 @@ func TestSums(t *testing.T) {
 			t.Errorf("%s: want %q, found %v", text, want, found)
 		}
 	}
-	s, found := resolve(map[string]string{"a.arith": "arith 1\ntask sum { digits = 1..6  operands = 2..4  scratchpad = true  pad = zero(to = 62) }\neval { digits = [60]  operands = [2, 10] }"}, "a.arith")
+	s, found := resolve(map[string]string{"a.arith": "arith 2\ntask sum { operands = digits(1..6)  terms = 2..4  scratchpad = true  pad = zero(to = 62) }\neval { digits = [60]  terms = [2, 10] }"}, "a.arith")
 	if found.HasErrors() {
 		t.Fatal(found)
 	}

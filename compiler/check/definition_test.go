@@ -17,7 +17,7 @@ import (
 // one resolves a spec of one file and fails on findings.
 func one(t *testing.T, src string) *Spec {
 	t.Helper()
-	files := map[string]string{"a.arith": "arith 1\n" + src}
+	files := map[string]string{"a.arith": "arith 2\n" + src}
 	spec, list := resolve(files, "a.arith")
 	if len(list) > 0 {
 		t.Fatal(textOf(list, files))
@@ -111,6 +111,29 @@ func TestPreludeMasks(t *testing.T) {
 	}
 }
 
+// TestWindowsWrittenOut compares the windows of shipped specs with conditions, cell by cell.
+func TestWindowsWrittenOut(t *testing.T) {
+	for mask, written := range map[string]string{
+		"window(left = 1)":                             "j <= i && i - j <= 1",
+		"antiwindow(left = 0, right = 1)":              "0 <= J - 1 - i - j && J - 1 - i - j <= 1",
+		"antiwindow(left = 1, right = 1)":              "abs(J - 2 - i - j) <= 1",
+		"antiwindow(left = 1, right = 1, step = 2)":    "J - 4 - 2 * i <= j && j <= J - 1 - 2 * i",
+		"antiwindow(left = 0, right = 0, step = 2)":    "J - 3 - 2 * i <= j && j <= J - 2 - 2 * i",
+		"window(left = 0, right = 1) && !window(0, 0)": "j == i + 1",
+	} {
+		a := one(t, "task successor {}\nvet { no_key = off  blind_window = off }\nmodel.decoder.cross.mask = "+mask)
+		b := one(t, "task successor {}\nvet { no_key = off  blind_window = off }\nmodel.decoder.cross.mask = "+written)
+		for queries := 1; queries <= 12; queries++ {
+			for keys := 1; keys <= 24; keys++ {
+				is, want := draw(a, a.Model.Decoder.Cross.Mask, queries, keys), draw(b, b.Model.Decoder.Cross.Mask, queries, keys)
+				if is != want {
+					t.Fatalf("%s is %s at %d queries and %d keys, and %s is %s", mask, is, queries, keys, written, want)
+				}
+			}
+		}
+	}
+}
+
 // TestInstances checks the parameter names of definitions that are used in several ways.
 func TestInstances(t *testing.T) {
 	spec := one(t, `task addition {}
@@ -174,7 +197,7 @@ func TestInvented(t *testing.T) {
 		{"masks in biases", "near = window(2)  value = where(near, 0, i - j)", 9, 3, 6},
 		{"other biases", "value = alibi * t5(max = 64)", 2, 1, -0.25},
 		{"halves", "value = sum(m = 0..H / 2, m) * sum(n = -1..1, n * i)", 3, 0, 0},
-		{"numbers of the prelude", "value = t5 }  bias.t5.max = 64  vet { V017 = off", 40, 0, 16 + math.Floor(math.Log(2.5)/math.Log(4)*16)},
+		{"numbers of the prelude", "value = t5 }  bias.t5.max = 64  vet { unused_definition = off", 40, 0, 16 + math.Floor(math.Log(2.5)/math.Log(4)*16)},
 		{"trigonometry", "value = sin(0 * i) + cos(0 * j)", 1, 1, 1},
 	} {
 		spec := one(t, "task successor {}\nbias b { "+c.block+" }\nmodel.decoder.cross.bias = b")
@@ -187,7 +210,7 @@ func TestInvented(t *testing.T) {
 // TestPreludeChanged changes parts of the prelude by their paths, and replaces
 // definitions by blocks. The resolved spec must mean the same.
 func TestPreludeChanged(t *testing.T) {
-	const use = "task successor {}\nvet { V002 = off  V014 = off }\nmodel.decoder.cross.mask = window(right = 0)\n"
+	const use = "task successor {}\nvet { no_key = off  blind_window = off }\nmodel.decoder.cross.mask = window(right = 0)\n"
 	for _, c := range []struct{ name, src, want string }{
 		{"untouched", "", "0--- 00-- -00- --00"},
 		{"by a path", "mask.window.left = 2\n", "0--- 00-- 000- -000"},
@@ -201,7 +224,7 @@ func TestPreludeChanged(t *testing.T) {
 		{"a block in a case", "sweep { axis a { mask window { right = 3  value = j == right } }\naxis b {} }\n", "0--- 0--- 0--- 0---"},
 		{"a block over an included path", "sweep { axis a { include \"b.arith\" } }\nmask window { left = 1  right = 0  value = j == right + left }\n", "-0-- -0-- -0-- -0--"},
 	} {
-		files := map[string]string{"a.arith": "arith 1\n" + use + c.src, "b.arith": "arith 1\ntask successor {}\nmask.window.left = 3\n"}
+		files := map[string]string{"a.arith": "arith 2\n" + use + c.src, "b.arith": "arith 2\ntask successor {}\nmask.window.left = 3\n"}
 		spec, list := resolve(files, "a.arith")
 		if len(list) > 0 {
 			t.Errorf("%s: %s", c.name, textOf(list, files))
@@ -210,7 +233,7 @@ func TestPreludeChanged(t *testing.T) {
 		if got := draw(spec, spec.Model.Decoder.Cross.Mask, 4, 4); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
-		if again := one(t, strings.TrimPrefix(spec.Resolved, "arith 1\n")); again.Resolved != spec.Resolved {
+		if again := one(t, strings.TrimPrefix(spec.Resolved, "arith 2\n")); again.Resolved != spec.Resolved {
 			t.Errorf("%s: resolved again:\n%s", c.name, cmp.Diff(spec.Resolved, again.Resolved))
 		}
 	}
@@ -219,7 +242,7 @@ func TestPreludeChanged(t *testing.T) {
 // TestStagePrelude changes the prelude in one stage, and replaces it in another.
 func TestStagePrelude(t *testing.T) {
 	spec := one(t, `task successor {}
-vet { V002 = off  V014 = off }
+vet { no_key = off  blind_window = off }
 model.decoder.cross.mask = window
 stage plain {}
 stage wide { from = plain  mask.window.left = 2 }
@@ -231,7 +254,7 @@ stage own { from = wide  mask window { value = i == j } }
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
-	if again := one(t, strings.TrimPrefix(spec.Resolved, "arith 1\n")); again.Resolved != spec.Resolved {
+	if again := one(t, strings.TrimPrefix(spec.Resolved, "arith 2\n")); again.Resolved != spec.Resolved {
 		t.Error(cmp.Diff(spec.Resolved, again.Resolved))
 	}
 }
@@ -256,7 +279,7 @@ func TestTable(t *testing.T) {
 		{`{}`, `table("t.st")`, "0 tensors"},
 		{"", `table("t.st")`, "cannot read"},
 	} {
-		files := map[string]string{"d/a.arith": "arith 1\ntask successor {}\nmodel.decoder.cross.bias = " + c.call}
+		files := map[string]string{"d/a.arith": "arith 2\ntask successor {}\nmodel.decoder.cross.bias = " + c.call}
 		if c.file != "" {
 			files["d/t.st"] = safetensors(c.file)
 		}
@@ -283,7 +306,7 @@ func TestTable(t *testing.T) {
 
 // TestTableValues: specs that differ only in a table's elements have different hashes.
 func TestTableValues(t *testing.T) {
-	const spec = "arith 1\ntask successor {}\nmodel.decoder.cross.bias = table(\"t.st\", \"b\")"
+	const spec = "arith 2\ntask successor {}\nmodel.decoder.cross.bias = table(\"t.st\", \"b\")"
 	const header = `{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1,2],"data_offsets":[4,12]}}`
 	resolved := func(b ...float32) (*Spec, diag.List) {
 		src := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
@@ -318,7 +341,7 @@ bias norm { gamma = learned([H])  value = gamma[h] * j }
 bias calibrated { self0 = learned([H])  value = self0[h] * j }
 bias calibrated2 { self0 = learned([H])  value = self0[h] * i }
 stage first {}
-stage cal { from = first  samples = 8 }
+calibrate cal { from = first  samples = 8 }
 stage second { model.decoder.self.bias = cal.self + calibrated + calibrated2 + q + norm }
 `)
 	var names []string

@@ -10,8 +10,8 @@ import (
 // programs.
 func TestMostDigits(t *testing.T) {
 	rows := newLanguage().rows
-	for _, path := range []string{"eval.digits", "eval.diagonal", "eval.during"} {
-		if got := rows[path].Max; got != config.MaxDigits {
+	for _, path := range []string{"eval.digits", "eval.diagonal", "eval.during.digits"} {
+		if got := newLanguage().meaning(path).Max; got != config.MaxDigits {
 			t.Errorf("%s is %g at the most, a program tests %d", path, got, config.MaxDigits)
 		}
 	}

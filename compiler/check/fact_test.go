@@ -28,7 +28,7 @@ func TestFacts(t *testing.T) {
 		"abs(127 * i - 127 * j) / I",
 		"where(i < j, 1e30 * i, -0.7 * j)",
 	} {
-		files := map[string]string{"a.arith": "arith 1\ntask successor {}\nmodel.heads = 1\nmodel.decoder.cross.mask = i < 0\nmodel.decoder.cross.bias = " + text}
+		files := map[string]string{"a.arith": "arith 2\ntask successor {}\nmodel.heads = 1\nmodel.decoder.cross.mask = i < 0\nmodel.decoder.cross.bias = " + text}
 		spec, list := resolve(files, "a.arith")
 		if spec == nil {
 			t.Error(textOf(list, files))
@@ -73,7 +73,7 @@ func TestWholeOperands(t *testing.T) {
 		{"mod(i, 1073741825)", "larger than 2^30"},
 		{"mod(i, j)", "not always positive"},
 	} {
-		files := map[string]string{"a.arith": "arith 1\ntask successor {}\nbias b {\n  w = learned([12])\n  s = learned([])\n  value = w[0] + s + " +
+		files := map[string]string{"a.arith": "arith 2\ntask successor {}\nbias b {\n  w = learned([12])\n  s = learned([])\n  value = w[0] + s + " +
 			c.value + "\n}\nmodel.decoder.cross.bias = b"}
 		_, list := resolve(files, "a.arith")
 		if len(list) > 1 || (len(list) == 1) != (c.want != "") || len(list) == 1 && !strings.Contains(list[0].Message, c.want) {

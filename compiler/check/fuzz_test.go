@@ -79,8 +79,8 @@ func FuzzResolve(f *testing.F) {
 
 // FuzzInclude checks three files that may include each other.
 func FuzzInclude(f *testing.F) {
-	f.Add("arith 1\ninclude \"b/b.arith\" { train.batch = 2 }\n", "arith 1\ninclude \"../c.arith\"\ntask successor {}\n", "arith 1\nmodel.heads = 2\n")
-	f.Add("arith 1\ninclude \"b/b.arith\"\ninclude \"c.arith\"", "arith 1\ninclude \"../a.arith\"", "arith 1\ninclude \"./c.arith\"")
+	f.Add("arith 2\ninclude \"b/b.arith\" { train.batch = 2 }\n", "arith 2\ninclude \"../c.arith\"\ntask successor {}\n", "arith 2\nmodel.heads = 2\n")
+	f.Add("arith 2\ninclude \"b/b.arith\"\ninclude \"c.arith\"", "arith 2\ninclude \"../a.arith\"", "arith 2\ninclude \"./c.arith\"")
 	var all []string
 	corpus(f, func(src string) { all = append(all, src) })
 	for _, src := range full.Some(all, len(all)/8) {
@@ -94,7 +94,7 @@ func FuzzInclude(f *testing.F) {
 
 // FuzzSet checks two arbitrary --set options.
 func FuzzSet(f *testing.F) {
-	const base = `arith 1
+	const base = `arith 2
 task addition {}
 bias b { c = 1  w = learned([H])  value = c * w[h] }
 model.encoder.layers = 1
@@ -126,7 +126,7 @@ func FuzzProblems(f *testing.F) {
 	f.Add("\ufeffone -> two\r\nten -> \xff\n", " -> ", "")
 	f.Add("12=3\n\n=\n12=4", "=", "")
 	f.Fuzz(func(t *testing.T, problems, separator, more string) {
-		src := fmt.Sprintf("arith 1\ntask file {\n  path = \"p.txt\"\n  separator = %q\n%s\n}\nmodel.loop.layers = 1\n", separator, more)
+		src := fmt.Sprintf("arith 2\ntask file {\n  path = \"p.txt\"\n  separator = %q\n%s\n}\nmodel.decoder_only.layers = 1\n", separator, more)
 		wellBehaved(t, map[string]string{"a.arith": src, "p.txt": problems})
 	})
 }

@@ -18,7 +18,7 @@ var hints = []hint{
 	{[]string{"steps", "max_steps", "iterations", "iters"}, "train.budget", "1000steps", ""},
 	{[]string{"epochs", "num_epochs"}, "train.budget", "20Mexamples", ""},
 	{[]string{"batch_size"}, "train.batch", "128", ""},
-	{[]string{"layers", "n_layers", "n_layer", "num_layers", "depth"}, "model.decoder.layers", "2", "model.loop.layers"},
+	{[]string{"layers", "n_layers", "n_layer", "num_layers", "depth"}, "model.decoder.layers", "2", "model.decoder_only.layers"},
 	{[]string{"dim", "d_model", "n_embd", "embed_dim", "hidden_size"}, "model.width", "64", ""},
 	{[]string{"n_head", "num_heads", "nhead"}, "model.heads", "4", ""},
 	{[]string{"hidden", "d_ff", "ffn_dim", "dim_feedforward"}, "model.ffn", "relu(hidden = 256)", ""},

@@ -18,7 +18,7 @@ func TestHints(t *testing.T) {
 				if newLanguage().row(block+name) != nil {
 					continue
 				}
-				_, list := resolve(map[string]string{"a.arith": "arith 1\ntask successor {}\n" + block + name + " = 3"}, "a.arith")
+				_, list := resolve(map[string]string{"a.arith": "arith 2\ntask successor {}\n" + block + name + " = 3"}, "a.arith")
 				want := h.path + " = " + h.value
 				if block == "sweep." || block == "sweep.train." {
 					want = h.path + " = [" + h.value + ", …]"
@@ -30,12 +30,12 @@ func TestHints(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"train.batc":       `did you mean "batch"?`,
-		"train.widht":      `did you mean "model.width"?`,
-		"eval.layers":      "write model.decoder.layers = 2, or in a decoder-only model model.loop.layers = 2",
-		"model.loop.layes": `did you mean "layers"?`,
+		"train.batc":               `did you mean "batch"?`,
+		"train.widht":              `did you mean "model.width"?`,
+		"eval.layers":              "write model.decoder.layers = 2, or in a decoder-only model model.decoder_only.layers = 2",
+		"model.decoder_only.layes": `did you mean "layers"?`,
 	} {
-		_, list := resolve(map[string]string{"a.arith": "arith 1\ntask successor {}\n" + name + " = 3"}, "a.arith")
+		_, list := resolve(map[string]string{"a.arith": "arith 2\ntask successor {}\n" + name + " = 3"}, "a.arith")
 		if len(list) != 1 || list[0].Help != want {
 			t.Errorf("%s: %q, want %q", name, list[0].Help, want)
 		}
@@ -72,7 +72,7 @@ func TestWordings(t *testing.T) {
 		"model.decoder.self.mask = casual(i)":   `did you mean "causal"?`,
 		"model.decoder.self.bias = softpuls":    "a bias sees " + indexHelp,
 		"table a { value = tril(n) }":           all,
-		"stage a { } stage b { from = a\n self.keep = maen > 1 }\nstage c { model.decoder.self.bias = b.self }": `did you mean "mean"?`,
+		"stage a { } calibrate b { from = a\n self.keep = maen > 1 }\nstage c { model.decoder.self.bias = b.self }": `did you mean "mean"?`,
 	} {
 		if help := helpOf(t, set); help != want {
 			t.Errorf("%s: %q, want %q", set, help, want)
@@ -83,7 +83,7 @@ func TestWordings(t *testing.T) {
 // helpOf returns the help of the spec's only finding.
 func helpOf(t *testing.T, text string) string {
 	t.Helper()
-	_, list := resolve(map[string]string{"a.arith": "arith 1\ntask successor {}\n" + text}, "a.arith")
+	_, list := resolve(map[string]string{"a.arith": "arith 2\ntask successor {}\n" + text}, "a.arith")
 	if len(list) != 1 {
 		t.Fatalf("%s: %v", text, list)
 	}

@@ -86,7 +86,7 @@ type Include struct {
 
 // A Definition is a name that the spec or the prelude defines.
 type Definition struct {
-	Kind    string     // mask, bias, table, stage
+	Kind    string     // mask, bias, table, stage, calibrate
 	Name    string     // of a stage or block
 	At      diag.Range // of the name
 	Prelude bool       // At is in the text of Prelude
@@ -163,7 +163,8 @@ func (c *checker) describe() []Definition {
 		out = append(out, d.describe())
 	}
 	for _, name := range c.stages {
-		out = append(out, Definition{Kind: "stage", Name: name, At: c.where("stage." + name)})
+		block := c.stageBlock(name)
+		out = append(out, Definition{Kind: kindOf(block), Name: name, At: c.where(block)})
 	}
 	for _, d := range c.lang.prelude {
 		if c.definitions[d.name] == nil {

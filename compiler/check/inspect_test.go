@@ -20,7 +20,7 @@ func cut(files map[string]string, r diag.Range) string {
 // TestInspect describes a spec of two files for tools.
 func TestInspect(t *testing.T) {
 	files := map[string]string{
-		"a.arith": `arith 1
+		"a.arith": `arith 2
 include "b.arith" { train.batch = 32 }
 bias slope {
   c     = 0.5
@@ -31,7 +31,7 @@ model.decoder { self.bias = slope(c = 2) + kerple }
 stage one { task.examples = 20M }
 stage two { from = one }
 `,
-		"b.arith": "arith 1\ntask successor {}\ntrain.batch = 64\nmodel.ffn = gelu(hidden = 2 * width)\n",
+		"b.arith": "arith 2\ntask successor {}\ntrain.batch = 64\nmodel.ffn = gelu(hidden = 2 * width)\n",
 	}
 	name, prelude := Prelude()
 	files[name] = string(prelude)
@@ -103,7 +103,7 @@ stage two { from = one }
 
 // TestInspectBroken checks the document of a spec with errors.
 func TestInspectBroken(t *testing.T) {
-	files := map[string]string{"a.arith": "arith 1\ntask successor {}\nbias b { value = i }\nmodel.heads = 3\nmodel.width 3\n"}
+	files := map[string]string{"a.arith": "arith 2\ntask successor {}\nbias b { value = i }\nmodel.heads = 3\nmodel.width 3\n"}
 	doc := Inspect(Options{Path: "a.arith", Read: reader(files)})
 	if doc.Spec != nil || len(doc.List) != 1 || doc.List[0].Code != "E0101" {
 		t.Errorf("spec %v, findings %v", doc.Spec, doc.List)

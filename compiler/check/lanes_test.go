@@ -8,8 +8,8 @@ import (
 
 // TestLanes resolves lanes and seeds of initial weights, separately for each stage.
 func TestLanes(t *testing.T) {
-	const text = `arith 1
-task addition { digits = 1..2 }
+	const text = `arith 2
+task addition { operands = digits(1..2) }
 train { seed = 3  init_seed = 7 }
 stage first {}
 stage second { train.init_seed = 0  train.lanes = 8 }

@@ -84,7 +84,7 @@ func (l *language) overlay(path string) (in, meaning string) {
 	names := strings.Split(path, ".")
 	n := 0
 	switch {
-	case names[0] == "stage":
+	case names[0] == "stage", names[0] == "calibrate":
 		n = 2
 	case names[0] == "sweep" && len(names) > 1 && l.rows["sweep."+names[1]] != nil: // the sweep's own attribute
 	case names[0] == "sweep" && len(names) > 1 && !l.root(names[1]):
@@ -106,12 +106,11 @@ func (l *language) isCase(block string) bool {
 // definitions in biases and masks.
 func (l *language) row(path string) *dsl.Row {
 	in, meaning := l.overlay(path)
-	if strings.HasPrefix(in, "stage.") {
-		if row := l.rows["stage."+meaning]; row != nil {
-			return row
-		}
+	kind := kindOf(in)
+	if row := l.rows[kind+"."+meaning]; row != nil && kind != "sweep" {
+		return row
 	}
-	if in != "" && !overridable(meaning) {
+	if in != "" && !overridable(meaning) || kind == "calibrate" {
 		return nil
 	}
 	return l.rows[meaning]
@@ -120,34 +119,52 @@ func (l *language) row(path string) *dsl.Row {
 // block returns the schema row of a block, or nil.
 func (l *language) block(path string) *dsl.BlockRow {
 	in, meaning := l.overlay(path)
-	switch {
+	switch kind := kindOf(in); {
 	case meaning == "":
 		return l.blocks[in]
-	case strings.HasPrefix(in, "stage.") && l.blocks["stage."+meaning] != nil:
-		return l.blocks["stage."+meaning]
+	case kind == "calibrate":
+		return l.blocks["calibrate."+meaning]
 	case in != "" && !overridable(meaning):
 		return nil
 	}
 	return l.blocks[meaning]
 }
 
+// kindOf returns the kind of the block that a path in it begins with: stage, calibrate,
+// sweep, or "".
+func kindOf(in string) string {
+	kind, _, _ := strings.Cut(in, ".")
+	return kind
+}
+
+// renamed returns help for a path of version 1 of the language, or "".
+func (l *language) renamed(path string) string {
+	in, meaning := l.overlay(path)
+	if kind := kindOf(in); kind == "stage" {
+		if help := dsl.Renamed(kind + "." + meaning); help != "" {
+			return help
+		}
+	}
+	return dsl.Renamed(meaning)
+}
+
 // overridable reports whether stages and sweeps may change a path.
 func overridable(path string) bool {
 	first, _, _ := strings.Cut(path, ".")
-	return first != "stage" && first != "sweep" && first != "vet" && first != "attention"
+	return first != "stage" && first != "calibrate" && first != "sweep" && first != "vet" && first != "attention"
 }
 
 // names lists the attributes and blocks that a block may contain.
 func (l *language) names(block string) []string {
 	in, meaning := l.overlay(block)
+	kind := kindOf(in)
 	var out []string
 	switch {
+	case kind == "calibrate":
+		return l.schema.Names(strings.TrimSuffix("calibrate."+meaning, "."))
 	case meaning == "" && in != "":
-		if strings.HasPrefix(in, "stage.") {
-			out = l.schema.Names("stage")
-		}
-		if in == "sweep" {
-			out = l.schema.Names("sweep")
+		if kind == "stage" || in == "sweep" {
+			out = l.schema.Names(kind)
 		}
 		for _, n := range l.schema.Names("") {
 			if overridable(n) {
@@ -155,14 +172,12 @@ func (l *language) names(block string) []string {
 			}
 		}
 		return out
-	case strings.HasPrefix(in, "stage.") && l.blocks["stage."+meaning] != nil:
-		return l.schema.Names("stage." + meaning)
 	}
 	return l.schema.Names(meaning)
 }
 
 // naming reports whether the spec chooses the names of blocks inside this one: biases,
-// masks, tables, stages, and the axes and cases of a sweep.
+// masks, tables, stages, calibrations, and the axes and cases of a sweep.
 func (l *language) naming(block, name string) bool {
 	if row := l.block(block); row != nil && row.Label == dsl.NameLabel {
 		return true

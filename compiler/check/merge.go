@@ -15,12 +15,12 @@ type merged struct {
 	settings map[string]*setting     // by path; paths in stages and sweeps begin with the block's path
 	order    []string                // paths in the order of their first setting
 	argued   []string                // the paths in order that are arguments
-	labels   map[string]*dsl.Ident   // kind of the task, name of the model
+	labels   map[string]*dsl.Ident   // kind of the task
 	places   map[string]diag.Range   // where a block was last written, or first entered by a path
 	axes     []string                // of the sweep: paths, or names of axes with cases
 	cases    []string                // sweep.AXIS.CASE in the order in which they were first written
 	includes map[string][]*dsl.Entry // by the path of a case
-	stages   []string                // names in the order in which they were first written
+	stages   []string                // names of stages and calibrations in the order in which they were first written
 	inside   map[string][]string     // attributes and blocks of a stage or sweep case, by its path
 	blocks   map[string]bool         // paths of masks, biases and tables that are written as blocks
 }
@@ -150,13 +150,13 @@ func (m *merger) mark(path string, r diag.Range) {
 	}
 }
 
-// visit records the order of stages and of sweep cases.
+// visit records the order of stages and calibrations, and of sweep cases.
 func (m *merger) visit(block string) {
 	in, meaning := m.lang.overlay(block)
 	parts := strings.Split(in, ".")
 	switch {
 	case meaning != "" || len(parts) < 2:
-	case parts[0] == "stage":
+	case parts[0] == "stage", parts[0] == "calibrate":
 		addNew(&m.stages, parts[1])
 	case len(parts) == 3:
 		addNew(&m.axes, parts[1])
@@ -172,6 +172,10 @@ func (m *merger) known(parent string, id dsl.Ident) bool {
 		return true
 	case m.lang.row(path) != nil:
 		m.report("E0213", id.Range, "%s is an attribute, not a block", path).WithHelp("write %s = value", id.Name)
+	case strings.HasPrefix(path, "calibrate.") && m.lang.blocks[id.Name] != nil:
+		m.report("E0201", id.Range, "%s has no block %q", parent, id.Name).WithHelp("a calibration trains nothing: set %s in a stage", id.Name)
+	case m.lang.renamed(path) != "":
+		m.report("E0201", id.Range, "%s has no block %q", parent, id.Name).WithHelp("%s", m.lang.renamed(path))
 	case parent == "":
 		m.report("E0201", id.Range, "unknown block %q", id.Name).WithHelp("%s", diag.DidYouMean(id.Name, m.lang.names(""), "blocks are"))
 	case m.lang.defines(parent):
@@ -217,14 +221,14 @@ func (m *merger) block(parent string, id dsl.Ident, b *dsl.Block, whole diag.Ran
 	m.entries(path, b.Entries)
 }
 
-// label sets the kind of the task or the name of the model.
+// label sets the kind of the task.
 func (m *merger) label(path string, label *dsl.Ident) {
 	if in, _ := m.lang.overlay(path); in != "" {
 		m.report("E0211", label.Range, "%s keeps its name", path).WithHelp("write the block without %s", label.Name)
 		return
 	}
 	if old, ok := m.seen[path+" label"]; ok {
-		m.twice(label.Range, old, "the name of "+path)
+		m.twice(label.Range, old, "the kind of "+path)
 	}
 	m.seen[path+" label"] = label.Range
 	m.labels[path] = label
@@ -315,6 +319,9 @@ func (m *merger) elsewhere(block, name, otherwise string) string {
 	here := m.lang.names(block)
 	if block == "attention" {
 		return diag.DidYouMean(name, here, otherwise)
+	}
+	if h := m.lang.renamed(join(block, name)); h != "" {
+		return h
 	}
 	if h := m.lang.hintFor(block, name); h != "" {
 		return h

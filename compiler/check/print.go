@@ -36,7 +36,7 @@ func (c *checker) meaning() string {
 }
 
 func (p *printer) spec() {
-	p.WriteString("arith 1\n")
+	p.WriteString("arith 2\n")
 	for _, b := range p.lang.schema.Blocks {
 		switch {
 		case slices.Contains(kinds, b.Path):
@@ -45,6 +45,7 @@ func (p *printer) spec() {
 			p.switchedOff()
 		case b.Path == "stage":
 			p.printStages()
+		case b.Path == "calibrate": // among the stages
 		case strings.Contains(b.Path, "."):
 		case b.Path == "attention" && p.alone(), b.Common && !p.alone():
 			p.WriteByte('\n')
@@ -68,11 +69,8 @@ type line struct{ name, text string }
 // block prints a block with its attributes and then its inner blocks.
 func (p *printer) block(path, indent string) {
 	head := last(path)
-	switch {
-	case path == "task":
+	if path == "task" {
 		head += " " + p.kind
-	case path == "model":
-		head += " " + p.modelName()
 	}
 	fmt.Fprintf(p, "%s%s {\n", indent, head)
 	var lines []line
@@ -243,11 +241,12 @@ func (p *printer) switchedOff() {
 // printStages prints stages: calibrations in full, trainings by what they change.
 func (p *printer) printStages() {
 	for _, name := range p.stages {
-		prefix := "stage." + name + "."
-		fmt.Fprintf(p, "\nstage %s {\n", name)
+		block := p.stageBlock(name)
+		kind, prefix := kindOf(block), block+"."
+		fmt.Fprintf(p, "\n%s %s {\n", kind, name)
 		var ls []line
 		for _, row := range p.lang.schema.Rows {
-			if attr, ok := strings.CutPrefix(row.Path, "stage."); ok && p.values[prefix+attr] != nil {
+			if attr, ok := strings.CutPrefix(row.Path, kind+"."); ok && p.values[prefix+attr] != nil {
 				ls = append(ls, line{attr, p.valueText(p.values[prefix+attr])})
 			}
 		}

@@ -77,7 +77,7 @@ func TestFilesWithoutProblems(t *testing.T) {
 // TestProblemsAreReadOnce: all trainings of a sweep share one reading. The spec's hash
 // depends on the problems, also of stages.
 func TestProblemsAreReadOnce(t *testing.T) {
-	const spec = "arith 1\ntask file { path = \"data/p.txt\" }\nmodel.loop.layers = 1\nstage first {}\nstage second { task.path = \"data/q.txt\" }\n"
+	const spec = "arith 2\ntask file { path = \"data/p.txt\" }\nmodel.decoder_only.layers = 1\nstage first {}\nstage second { task.path = \"data/q.txt\" }\n"
 	files := map[string]string{"d/a.arith": spec + "sweep { train.seed = 1..9 }\n", "d/data/p.txt": "a=1\nb=2\n", "d/data/q.txt": "a=1\nb=3\n"}
 	var reads []string
 	hash := func() string {
@@ -116,7 +116,7 @@ func TestSeparatorWithin(t *testing.T) {
 
 // TestTestFile checks that lengths, hash and problems of both files are used.
 func TestTestFile(t *testing.T) {
-	const spec = "arith 1\ntask file {\n  path = \"p.txt\"\n  test = \"q.txt\"\n  tokens = words\n}\nmodel.loop.layers = 1\n"
+	const spec = "arith 2\ntask file {\n  path = \"p.txt\"\n  test = \"q.txt\"\n  tokens = words\n}\nmodel.decoder_only.layers = 1\n"
 	files := map[string]string{"a.arith": spec, "p.txt": "a b=b\nb=a\n", "q.txt": "a a a=b b\n"}
 	s, list := resolve(files, "a.arith")
 	if list.HasErrors() {
@@ -144,7 +144,7 @@ func TestTestFile(t *testing.T) {
 func TestCarried(t *testing.T) {
 	const lines = "a=1\nb=2\n"
 	files := map[string]string{
-		"d/a.arith": "arith 1\ntask file {\n  path = \"../P.tsv\"\n  test = \"/far/p.tsv.txt\"\n  separator = \"=\"\n}\nmodel.loop {\n  layers = 1\n  self.bias = table(\"x/t\")\n}\nmodel.heads = 1\n" +
+		"d/a.arith": "arith 2\ntask file {\n  path = \"../P.tsv\"\n  test = \"/far/p.tsv.txt\"\n  separator = \"=\"\n}\nmodel.decoder_only {\n  layers = 1\n  self.bias = table(\"x/t\")\n}\nmodel.heads = 1\n" +
 			"stage first {}\nstage second {\n  task.path = \"p.tsv.txt\"\n  task.test = \"q.txt\"\n}\n",
 		"P.tsv": "\ufeffa=1\r\nb=2", "/far/p.tsv.txt": "a=2\n", "d/p.tsv.txt": lines, "d/q.txt": lines, "d/x/t": safetensors(`{"t":{"dtype":"F32","shape":[2,2]}}`),
 	}

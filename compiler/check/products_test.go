@@ -13,7 +13,7 @@ func TestProducts(t *testing.T) {
 		"order = reversed  hints = cyclic  scratchpad = true":     "E0342",
 		"order = plain  hints = cyclic  scratchpad = false":       "",
 	} {
-		text := "arith 1\ntask multiplication { digits = 1..2  " + args + " }\nmodel.loop { layers = 1 }\n"
+		text := "arith 2\ntask multiplication { operands = digits(1..2)  " + args + " }\nmodel.decoder_only { layers = 1 }\n"
 		_, found := resolve(map[string]string{"a.arith": text}, "a.arith")
 		if found.HasErrors() != (want != "") || want != "" && found[0].Code != want {
 			t.Errorf("%s: want %q, found %v", args, want, found)

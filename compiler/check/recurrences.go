@@ -85,7 +85,7 @@ func multiplied(a config.Recurrences, n int) config.Recurrences {
 // byLength computes the number of recurrences for the longest training problems, if it
 // depends on lengths.
 func (c *checker) byLength(s *Spec) {
-	by := c.get("model.loop.times").recurrences
+	by := c.get("model.decoder_only.times").recurrences
 	if s.Model.Loop == nil || !by.ByLength() {
 		return
 	}
@@ -98,7 +98,7 @@ func (c *checker) byLength(s *Spec) {
 // checkByLength reports recurrences by length that the task has no lengths for, and
 // losses and budgets that need a constant number.
 func (c *checker) checkByLength(s *Spec) {
-	const path = "model.loop.times"
+	const path = "model.decoder_only.times"
 	by := s.Task.Recurrences
 	if !by.ByLength() {
 		return
@@ -114,13 +114,13 @@ func (c *checker) checkByLength(s *Spec) {
 		c.report("E0350", at, "times = %s is %d for the longest problems of training", text, s.Model.Loop.Times).
 			WithHelp("use at most %d, or shorter problems", maxRecurrences)
 	case s.Train.Progressive:
-		c.report("E0350", c.at("train.loss"), "a progressive loss draws from the same recurrences for all problems, but model.loop.times = %s", text).
+		c.report("E0350", c.at("train.loss"), "a progressive loss draws from the same recurrences for all problems, but model.decoder_only.times = %s", text).
 			WithHelp("write loss = cross_entropy, whose gradients go through all recurrences")
 	case !c.get("train.throttle").is("none"):
-		c.report("E0350", c.at("train.throttle"), "throttle needs the same number of recurrences for all problems, but model.loop.times = %s", text).
+		c.report("E0350", c.at("train.throttle"), "throttle needs the same number of recurrences for all problems, but model.decoder_only.times = %s", text).
 			WithHelp("leave it out")
 	case s.Train.Budget.FLOP > 0:
-		c.report("E0350", c.at("train.budget"), "a budget in FLOP needs the same number of recurrences for all problems, but model.loop.times = %s", text).
+		c.report("E0350", c.at("train.budget"), "a budget in FLOP needs the same number of recurrences for all problems, but model.decoder_only.times = %s", text).
 			WithHelp("write steps, examples or a time")
 	}
 }

@@ -15,17 +15,17 @@ func TestRecurrencesByLength(t *testing.T) {
 		most        int
 		text        string
 	}{
-		{"copy { digits = 1..20 }", "digits", config.Recurrences{Digits: 1}, 20, "digits"},
-		{"copy { digits = 1..20 }", "2 * (digits + 3) - prompt + prompt * 2", config.Recurrences{Plus: 6, Digits: 2, Prompt: 1}, 6 + 40 + 21, "2 * digits + prompt + 6"},
-		{"addition { digits = 1..6 }", "3 * operands - 2 + digits - digits", config.Recurrences{Plus: -2, Operands: 3}, 4, "3 * operands - 2"},
-		{"addition { below = 1M }", "digits + 1", config.Recurrences{Plus: 1, Digits: 1}, 7, "digits + 1"},
-		{"addition { digits = 1..6  pad = zero(to = 8) }", "prompt", config.Recurrences{Prompt: 1}, 18, "prompt"},
-		{"sort { digits = 1..2  length = 1..5 }", "operands", config.Recurrences{Operands: 1}, 5, "operands"},
-		{"mixed { of = [copy, addition]  digits = 1..4 }", "prompt - 20", config.Recurrences{Plus: -20, Prompt: 1}, 1, "prompt - 20"},
-		{"copy { digits = 1..20 }", "-(2 - digits)", config.Recurrences{Plus: -2, Digits: 1}, 18, "digits - 2"},
-		{"copy { digits = 1..20 }", "digits - digits + 3", config.Recurrences{}, 3, ""},
+		{"copy { operands = digits(1..20) }", "digits", config.Recurrences{Digits: 1}, 20, "digits"},
+		{"copy { operands = digits(1..20) }", "2 * (digits + 3) - prompt + prompt * 2", config.Recurrences{Plus: 6, Digits: 2, Prompt: 1}, 6 + 40 + 21, "2 * digits + prompt + 6"},
+		{"addition { operands = digits(1..6) }", "3 * operands - 2 + digits - digits", config.Recurrences{Plus: -2, Operands: 3}, 4, "3 * operands - 2"},
+		{"addition { operands = below(1M) }", "digits + 1", config.Recurrences{Plus: 1, Digits: 1}, 7, "digits + 1"},
+		{"addition { operands = digits(1..6)  pad = zero(to = 8) }", "prompt", config.Recurrences{Prompt: 1}, 18, "prompt"},
+		{"sort { operands = digits(1..2)  length = 1..5 }", "operands", config.Recurrences{Operands: 1}, 5, "operands"},
+		{"mixed { of = [copy, addition]  operands = digits(1..4) }", "prompt - 20", config.Recurrences{Plus: -20, Prompt: 1}, 1, "prompt - 20"},
+		{"copy { operands = digits(1..20) }", "-(2 - digits)", config.Recurrences{Plus: -2, Digits: 1}, 18, "digits - 2"},
+		{"copy { operands = digits(1..20) }", "digits - digits + 3", config.Recurrences{}, 3, ""},
 	} {
-		src := "arith 1\ntask " + c.task + "\nmodel.loop.times = " + c.times + "\n"
+		src := "arith 2\ntask " + c.task + "\nmodel.decoder_only.times = " + c.times + "\n"
 		spec, list := Resolve(Options{Path: "a.arith", Read: func(string) ([]byte, error) { return []byte(src), nil }})
 		if spec == nil {
 			t.Fatalf("%s: %v", src, list)

@@ -99,14 +99,14 @@ func TestSuccessor(t *testing.T) {
 		Name: "successor", Hash: spec.Hash, Resolved: spec.Resolved, Carried: spec.Resolved,
 		Task: Task{Task: config.Task{Kind: "successor", Below: 1 << 20, Base: 10, Reversed: true, Pad: config.Pad{To: 7, Step: 3}, Holdout: 0.125}},
 		Model: Model{
-			Name: "seq2seq", Width: 64, Heads: 4, Act: "relu", Hidden: 256, HeadAct: "none", Gain: "own", NormEps: 1e-5, NormPost: true,
+			Width: 64, Heads: 4, Act: "relu", Hidden: 256, HeadAct: "none", Gain: "own", NormEps: 1e-5, NormPost: true,
 			Norm: "layernorm", Dropout: 0.1, Bias: true, Init: "xavier", TokenScale: 8, EmbedNorm: "none",
 			Position: Position{Kind: "cyclic", Inner: "sinusoidal", Period: 3},
 			Encoder:  Stack{Times: 1},
 			Decoder: Stack{
 				Layers: 2, Times: 1,
-				Self:  &Site{Mask: parsed(t, "j <= i && i - j <= 1"), Scale: 0.25, Dropout: 0.1},
-				Cross: &Site{Mask: parsed(t, "0 <= J - 1 - i - j && J - 1 - i - j <= 1"), Scale: 0.25, Dropout: 0.1},
+				Self:  &Site{Mask: parsed(t, "j <= i && (i - 1 <= j && j <= i)"), Scale: 0.25, Dropout: 0.1},
+				Cross: &Site{Mask: parsed(t, "J - i - 2 <= j && j <= J - i - 2 + 1"), Scale: 0.25, Dropout: 0.1},
 			},
 		},
 		Train: Train{Optimizer: "adam", Train: config.Train{
@@ -213,7 +213,7 @@ func TestExpressions(t *testing.T) {
 		{"sum(m = 1..128, i)", "f32(" + strings.Repeat("i + ", 126) + "i) + f32(i)"},
 		{"where(i * i <= j * j, h * h, 100000 * 100000)", "where(f32(i) * f32(i) <= f32(j) * f32(j), f32(h * h), 1e10)"},
 	} {
-		spec, list := resolve(map[string]string{"a.arith": "arith 1\ntask successor {}\nmodel.decoder.cross.bias = " + c.in}, "a.arith")
+		spec, list := resolve(map[string]string{"a.arith": "arith 2\ntask successor {}\nmodel.decoder.cross.bias = " + c.in}, "a.arith")
 		if len(list) > 0 {
 			t.Errorf("%s: %s", c.in, list[0].Message)
 			continue
@@ -227,7 +227,7 @@ func TestExpressions(t *testing.T) {
 
 // TestFire resolves the bias of Li et al. 2023, written in the language.
 func TestFire(t *testing.T) {
-	spec, list := resolve(map[string]string{"a.arith": `arith 1
+	spec, list := resolve(map[string]string{"a.arith": `arith 2
 task successor {}
 bias fire {
   w1    = learned([32], init = xavier())
@@ -264,16 +264,16 @@ model.decoder.self.bias = fire + 0.5 * fire
 // TestHostile: hostile specs end with a finding and do not exhaust the machine.
 func TestHostile(t *testing.T) {
 	begin := time.Now()
-	doubling := "arith 1\ntask successor {}\nmodel.decoder.self.bias = b\nbias b {\nvalue = x199\nx0 = i - j\n"
+	doubling := "arith 2\ntask successor {}\nmodel.decoder.self.bias = b\nbias b {\nvalue = x199\nx0 = i - j\n"
 	for n := 1; n < 200; n++ {
 		doubling += fmt.Sprintf("x%d = x%d + x%d\n", n, n-1, n-1)
 	}
-	bomb := map[string]string{"a.arith": "arith 1\n"}
+	bomb := map[string]string{"a.arith": "arith 2\n"}
 	for n := range 20 {
-		bomb[fmt.Sprintf("f%d.arith", n)] = "arith 1\n" + strings.Repeat(fmt.Sprintf("include \"f%d.arith\"\n", n+1), 9)
+		bomb[fmt.Sprintf("f%d.arith", n)] = "arith 2\n" + strings.Repeat(fmt.Sprintf("include \"f%d.arith\"\n", n+1), 9)
 	}
-	bomb["f20.arith"] = "arith 1\n"
-	bomb["a.arith"] = "arith 1\ninclude \"f0.arith\"\n"
+	bomb["f20.arith"] = "arith 2\n"
+	bomb["a.arith"] = "arith 2\ninclude \"f0.arith\"\n"
 	stages, cases, calls := "", "", ""
 	for n := range 2000 {
 		stages += fmt.Sprintf("stage s%d { from = none }\n", n)
@@ -296,15 +296,15 @@ func TestHostile(t *testing.T) {
 		code  string
 	}{
 		"doubling":         {map[string]string{"a.arith": doubling + "}\n"}, "E0309"},
-		"nested sums":      {map[string]string{"a.arith": "arith 1\ntask successor {}\nmodel.decoder.self.bias = " + nested}, "E0309"},
-		"whole doubling":   {map[string]string{"a.arith": "arith 1\ntask successor {}\nbias b {\n" + whole + "}\n"}, "E0309"},
-		"long chain":       {map[string]string{"a.arith": "arith 1\ntask successor {}\nmodel.decoder.self.bias = b\nbias b {\n" + chain + "}\n"}, ""},
-		"many stages":      {map[string]string{"a.arith": "arith 1\ntask successor {}\n" + stages}, "E0315"},
-		"many cases":       {map[string]string{"a.arith": "arith 1\ntask successor {}\nsweep {\n" + cases + "}\n"}, "E0315"},
-		"many calls":       {map[string]string{"a.arith": "arith 1\ntask successor {}\nmodel.decoder.cross.bias = 1" + calls}, ""},
+		"nested sums":      {map[string]string{"a.arith": "arith 2\ntask successor {}\nmodel.decoder.self.bias = " + nested}, "E0309"},
+		"whole doubling":   {map[string]string{"a.arith": "arith 2\ntask successor {}\nbias b {\n" + whole + "}\n"}, "E0309"},
+		"long chain":       {map[string]string{"a.arith": "arith 2\ntask successor {}\nmodel.decoder.self.bias = b\nbias b {\n" + chain + "}\n"}, ""},
+		"many stages":      {map[string]string{"a.arith": "arith 2\ntask successor {}\n" + stages}, "E0315"},
+		"many cases":       {map[string]string{"a.arith": "arith 2\ntask successor {}\nsweep {\n" + cases + "}\n"}, "E0315"},
+		"many calls":       {map[string]string{"a.arith": "arith 2\ntask successor {}\nmodel.decoder.cross.bias = 1" + calls}, ""},
 		"include bomb":     {bomb, "E0108"},
 		"brackets":         {map[string]string{"a.arith": strings.Repeat("[", full.Either(2<<20, 10<<20))}, "E0103"},
-		"long evaluations": {map[string]string{"a.arith": "arith 1\ntask successor {}\nmodel.decoder.cross.mask = i < 0\neval.digits = 1..1000"}, "V002"},
+		"long evaluations": {map[string]string{"a.arith": "arith 2\ntask successor {}\nmodel.decoder.cross.mask = i < 0\neval.digits = 1..1000"}, "V002"},
 	} {
 		_, list := resolve(c.files, "a.arith")
 		if len(list) == 0 && c.code != "" || len(list) > 0 && list[0].Code != c.code {
@@ -319,7 +319,7 @@ func TestHostile(t *testing.T) {
 // TestIncludeWithoutExtension: the help names the file if only the extension is missing.
 func TestIncludeWithoutExtension(t *testing.T) {
 	for name, want := range map[string]string{"base": "there is a base.arith: name that", "bass": "file does not exist"} {
-		_, list := resolve(map[string]string{"a.arith": "arith 1\ninclude \"" + name + "\"\ntask successor {}\n", "base.arith": "arith 1\n"}, "a.arith")
+		_, list := resolve(map[string]string{"a.arith": "arith 2\ninclude \"" + name + "\"\ntask successor {}\n", "base.arith": "arith 2\n"}, "a.arith")
 		if len(list) == 0 || list[0].Code != "E0107" || !strings.Contains(fmt.Sprint(list[0].Help), want) {
 			t.Errorf("%s: %+v, want %q", name, list, want)
 		}
@@ -330,7 +330,7 @@ func TestIncludeWithoutExtension(t *testing.T) {
 // which for 50 elements is every fourth percentage.
 func TestRotatedShare(t *testing.T) {
 	for percent := 1; percent <= 100; percent++ {
-		files := map[string]string{"a.arith": fmt.Sprintf(`arith 1
+		files := map[string]string{"a.arith": fmt.Sprintf(`arith 2
 task successor {}
 model {
   width = 100
@@ -347,9 +347,9 @@ model {
 // TestTakenBack: the value none acts as if the attribute had not been set.
 func TestTakenBack(t *testing.T) {
 	for want, have := range map[string]string{
-		"task addition { below = 1k }":      "task addition {\n  digits = none\n  below = 1k\n}",
-		"task addition { digits = 1..3 }":   "task addition {\n  digits = 1..3\n  below = none\n}",
-		"task successor { digits = 1..20 }": "task successor { below = none }",
+		"task addition { operands = below(1k) }":      "task addition {\n  operands = below(1k)\n}",
+		"task addition { operands = digits(1..3) }":   "task addition {\n  operands = digits(1..3)\n}",
+		"task successor { operands = digits(1..20) }": "task successor { operands = digits(1..20) }",
 	} {
 		if a, b := one(t, want), one(t, have); a.Hash != b.Hash {
 			t.Errorf("%s is\n%s\nand not\n%s", have, b.Resolved, a.Resolved)
@@ -360,16 +360,16 @@ func TestTakenBack(t *testing.T) {
 // TestHintedPlaces checks how many letters the longest training number needs.
 func TestHintedPlaces(t *testing.T) {
 	for text, want := range map[string]int{
-		"task addition { digits = 1..20 }":                                             21,
-		"task subtraction { digits = 1..20 }":                                          20,
-		"task multiplication { digits = 1..20 }":                                       40,
-		"task mixed {\n of = [addition, multiplication]\n digits = 1..9\n }":           18,
-		"task addition {\n digits = 1..20\n pad = zero(to = 102)\n }":                  102,
-		"task addition {\n digits = 1..20\n pad = zero(to = 7, step = 10)\n }":         27,
-		"task addition {\n digits = 1..20\n pad = zero(to = 9, step=12, answer=6)\n }": 33,
-		"task or { digits = 1..20 }":                                                   20,
+		"task addition { operands = digits(1..20) }":                                             21,
+		"task subtraction { operands = digits(1..20) }":                                          20,
+		"task multiplication { operands = digits(1..20) }":                                       40,
+		"task mixed {\n of = [addition, multiplication]\n operands = digits(1..9)\n }":           18,
+		"task addition {\n operands = digits(1..20)\n pad = zero(to = 102)\n }":                  102,
+		"task addition {\n operands = digits(1..20)\n pad = zero(to = 7, step = 10)\n }":         27,
+		"task addition {\n operands = digits(1..20)\n pad = zero(to = 9, step=12, answer=6)\n }": 33,
+		"task or { operands = digits(1..20) }":                                                   20,
 	} {
-		s, list := resolve(map[string]string{"a.arith": "arith 1\n\n" + text + "\n\nmodel.loop { layers = 2 }\ntask.hints = fixed\n"}, "a.arith")
+		s, list := resolve(map[string]string{"a.arith": "arith 2\n\n" + text + "\n\nmodel.decoder_only { layers = 2 }\ntask.hints = fixed\n"}, "a.arith")
 		if s == nil || len(list) > 0 {
 			t.Errorf("%s: %v", text, list)
 			continue

@@ -59,13 +59,13 @@ func (c *checker) checkRounds(s *Spec) {
 	case t.Kind == "multiplication" && t.Scratchpad:
 		say("leave scratchpad out", "a scratchpad would be computed from the factors, but rounds have only answers of the model")
 	case t.Below > 0:
-		say("draw operands by their length: task.digits = 1.."+strconv.Itoa(hi), "task.below = %s bounds the operands, but rounds ask longer ones", c.get("task.below").text)
+		say(fmt.Sprintf("draw operands by their length: task.operands = digits(1..%d)", hi), "task.operands = below(%s), but rounds ask longer ones", c.get("task.operands").arg("bound").text)
 	case t.Examples > 0:
 		say("leave examples out: problems are drawn as they are needed", "task.examples = %s repeats the same problems, but rounds add others", c.get("task.examples").text)
 	case t.Curriculum.Any():
 		say("set it in the earlier stage", "a curriculum changes the problems over the budget, but rounds divide the budget")
 	case t.Rounds.Until <= hi:
-		say("use until = "+strconv.Itoa(hi+1)+" or more", "rounds until = %d add no problem that is longer than task.digits = %s", t.Rounds.Until, c.get("task.digits").text)
+		say("use until = "+strconv.Itoa(hi+1)+" or more", "rounds until = %d add no problem that is longer than task.operands = %s", t.Rounds.Until, c.operands())
 	case budget.of != "steps":
 		say("give the budget in steps", "rounds have equal shares of the steps, but train.budget = %s gives no number of steps", budget.text)
 	case s.Train.Budget.Steps < t.Rounds.Count(hi):

@@ -9,7 +9,7 @@ import (
 
 // table is a sweep over whole specs, in a separate folder.
 var table = map[string]string{
-	"t/table.arith": `arith 1
+	"t/table.arith": `arith 2
 include "../part.arith"
 sweep {
   row plain { include "../add.arith" }
@@ -23,19 +23,19 @@ sweep {
 }
 eval.samples = 10
 `,
-	"part.arith":      "arith 1\neval.samples = 30\n",
-	"add.arith":       "arith 1\ninclude \"base.arith\"\ntask addition { digits = 1..5 }\ntrain { seed = 9  clip = 1 }\n",
-	"t/bits.arith":    "arith 1\ninclude \"../base.arith\"\ntask parity {}\nmodel wide { width = 32 }\nbias steps { value = -1 * abs(i - j) }\nmodel.decoder.self.bias = steps\n",
-	"stages.arith":    "arith 1\ninclude \"add.arith\"\nstage one { train.batch = 64 }\nstage two { from = one }\n",
-	"base.arith":      "arith 1\ntrain { batch = 32  seed = 8 }\neval { samples = 20  digits = [3] }\n",
-	"t/sweeps.arith":  "arith 1\nsweep { row a { include \"table.arith\" } }\n",
-	"t/itself.arith":  "arith 1\nsweep { row a { include \"itself.arith\" } }\n",
-	"t/absent.arith":  "arith 1\nsweep { row a { include \"nowhere.arith\" }  row b { include \"../add.arith\" } }\n",
-	"t/place.arith":   "arith 1\ntask addition {}\nsweep { row a { model { include \"../add.arith\" } } }\n",
-	"t/twice.arith":   "arith 1\nsweep { row a { include \"../wrong.arith\" }  row b { include \"../wrong.arith\" } }\n",
-	"wrong.arith":     "arith 1\ntask addition {}\nmodel.width = many\n",
-	"t/crossed.arith": "arith 1\nsweep {\n  row plain { include \"../add.arith\" }\n  row other { include \"bits.arith\" }\n  how as_is {}\n  how staged { include \"../steps.arith\" }\n}\n",
-	"steps.arith":     "arith 1\ntrain.batch = 5\nstage one {}\n",
+	"part.arith":      "arith 2\neval.samples = 30\n",
+	"add.arith":       "arith 2\ninclude \"base.arith\"\ntask addition { operands = digits(1..5) }\ntrain { seed = 9  clip = 1 }\n",
+	"t/bits.arith":    "arith 2\ninclude \"../base.arith\"\ntask parity {}\nmodel { width = 32 }\nbias steps { value = -1 * abs(i - j) }\nmodel.decoder.self.bias = steps\n",
+	"stages.arith":    "arith 2\ninclude \"add.arith\"\nstage one { train.batch = 64 }\nstage two { from = one }\n",
+	"base.arith":      "arith 2\ntrain { batch = 32  seed = 8 }\neval { samples = 20  digits = [3] }\n",
+	"t/sweeps.arith":  "arith 2\nsweep { row a { include \"table.arith\" } }\n",
+	"t/itself.arith":  "arith 2\nsweep { row a { include \"itself.arith\" } }\n",
+	"t/absent.arith":  "arith 2\nsweep { row a { include \"nowhere.arith\" }  row b { include \"../add.arith\" } }\n",
+	"t/place.arith":   "arith 2\ntask addition {}\nsweep { row a { model { include \"../add.arith\" } } }\n",
+	"t/twice.arith":   "arith 2\nsweep { row a { include \"../wrong.arith\" }  row b { include \"../wrong.arith\" } }\n",
+	"wrong.arith":     "arith 2\ntask addition {}\nmodel.width = many\n",
+	"t/crossed.arith": "arith 2\nsweep {\n  row plain { include \"../add.arith\" }\n  row other { include \"bits.arith\" }\n  how as_is {}\n  how staged { include \"../steps.arith\" }\n}\n",
+	"steps.arith":     "arith 2\ntrain.batch = 5\nstage one {}\n",
 }
 
 // TestRows resolves each training of a sweep over whole specs.
@@ -47,7 +47,7 @@ func TestRows(t *testing.T) {
 		t.Fatalf("%d points, %s", len(points), textOf(list, table))
 	}
 	type row struct {
-		Kind, Name         string
+		Kind               string
 		Digits, Width      int
 		Batch, Samples     int
 		Seed               uint64
@@ -55,18 +55,18 @@ func TestRows(t *testing.T) {
 		Stages, StageBatch int
 	}
 	get := func(s *Spec) row {
-		r := row{s.Task.Kind, s.Model.Name, s.Task.DigitsHi, s.Model.Width, s.Train.Batch, s.Eval.Samples, s.Train.Seed, s.Train.Clip, len(s.Stages), 0}
+		r := row{s.Task.Kind, s.Task.DigitsHi, s.Model.Width, s.Train.Batch, s.Eval.Samples, s.Train.Seed, s.Train.Clip, len(s.Stages), 0}
 		if len(s.Stages) > 0 {
 			r.StageBatch = s.Stages[0].Spec.Train.Batch
 		}
 		return r
 	}
 	want := map[string]row{
-		"row=plain,seed=1":  {"addition", "transformer", 5, 64, 32, 10, 1, 1, 0, 0},
-		"row=plain,seed=2":  {"addition", "transformer", 5, 64, 32, 10, 2, 1, 0, 0},
-		"row=more,seed=1":   {"addition", "transformer", 5, 64, 7, 10, 1, 3, 0, 0},
-		"row=other,seed=1":  {"parity", "wide", 20, 32, 32, 10, 1, 0, 0, 0},
-		"row=staged,seed=2": {"addition", "transformer", 5, 64, 32, 10, 2, 1, 2, 64},
+		"row=plain,seed=1":  {"addition", 5, 64, 32, 10, 1, 1, 0, 0},
+		"row=plain,seed=2":  {"addition", 5, 64, 32, 10, 2, 1, 0, 0},
+		"row=more,seed=1":   {"addition", 5, 64, 7, 10, 1, 3, 0, 0},
+		"row=other,seed=1":  {"parity", 20, 32, 32, 10, 1, 0, 0, 0},
+		"row=staged,seed=2": {"addition", 5, 64, 32, 10, 2, 1, 2, 64},
 	}
 	hashes := make(map[string]bool)
 	for _, p := range points {
@@ -94,7 +94,7 @@ func TestRows(t *testing.T) {
 // TestRowIsItsSpec: a row that only includes a spec equals that spec, and the sweep
 // equals its first row.
 func TestRowIsItsSpec(t *testing.T) {
-	files := map[string]string{"a.arith": "arith 1\nsweep { row x { include \"add.arith\" }  row y { include \"t/bits.arith\" } }\n"}
+	files := map[string]string{"a.arith": "arith 2\nsweep { row x { include \"add.arith\" }  row y { include \"t/bits.arith\" } }\n"}
 	for name, text := range table {
 		files[name] = text
 	}
@@ -162,7 +162,7 @@ func TestRowsForTools(t *testing.T) {
 			got[s.Name.Start.File+" "+s.Path] = s.Wins
 		}
 	}
-	want := map[string]bool{"add.arith task.digits": true, "add.arith train.seed": false, "add.arith train.clip": true,
+	want := map[string]bool{"add.arith task.operands": true, "add.arith train.seed": false, "add.arith train.clip": true,
 		"base.arith train.batch": true, "base.arith train.seed": false, "base.arith eval.samples": false, "base.arith eval.digits": true}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -21,7 +21,6 @@ func (c *checker) checkRules(s *Spec) {
 	c.checkTables(&s.Model)
 	c.checkPlaces(s)
 	c.checkHalves(s)
-	c.checkOperands()
 	c.checkPositions(s)
 	if s.Train.MicroBatch > s.Train.Batch {
 		c.report("E0305", c.at("train.microbatch"), "microbatch = %d is larger than batch = %d", s.Train.MicroBatch, s.Train.Batch).
@@ -70,14 +69,9 @@ func (c *checker) checkChunk(s *Spec) {
 
 // checkRamp reports a batch that cannot grow from its first size.
 func (c *checker) checkRamp(t *Train) {
-	const path = "train.ramp_from"
-	switch {
-	case t.RampFrom > t.Batch:
-		c.report("E0330", c.at(path), "ramp_from = %d is larger than batch = %d, which the batch grows to", t.RampFrom, t.Batch).
+	if t.RampFrom > t.Batch {
+		c.report("E0330", c.get("train.ramp").arg("from").at, "from = %d is larger than batch = %d, which the batch grows to", t.RampFrom, t.Batch).
 			WithHelp("use at most %d, or auto for one microbatch", t.Batch)
-	case t.RampFrom > 0 && t.Ramp == 0:
-		c.report("E0330", c.at(path), "ramp_from = %d, but the batch does not grow", t.RampFrom).
-			WithHelp("give ramp a share of the budget, as 60%%, or leave ramp_from out")
 	}
 }
 
@@ -91,9 +85,9 @@ func (c *checker) checkStop(s *Spec) {
 
 // checkDuring reports settings that depend on tests during training which are not made.
 func (c *checker) checkDuring(s *Spec) {
-	during := &s.Eval.During
+	during, tests := &s.Eval.During, c.get("eval.during")
 	if during.Every.Time > 0 {
-		c.report("E0333", c.at("eval.every"), "eval.every = %s is a time, so two runs would not be tested after the same steps", c.get("eval.every").text).
+		c.report("E0333", tests.arg("every").at, "every = %s is a time, so two runs would not be tested after the same steps", tests.arg("every").text).
 			WithHelp("write steps, examples or FLOP, as every = 500steps")
 	}
 	if !during.Any() {
@@ -108,10 +102,10 @@ func (c *checker) checkDuring(s *Spec) {
 			c.report("E0333", c.at(x.path), "%s compares averaged weights, but train.average = none", x.path).
 				WithHelp("write of = weights, or train.average = ema()")
 		case at > 0 && s.Task.File == nil && len(lengths) == 0:
-			c.report("E0333", v.at, "%s counts the length %d, but eval.during = auto does not say which lengths are tested", x.path, at).
-				WithHelp("write eval.during = [%d]", at)
+			c.report("E0333", v.at, "%s counts the length %d, but eval.during.digits = auto does not say which lengths are tested", x.path, at).
+				WithHelp("write eval.during.digits = [%d]", at)
 		case at > 0 && s.Task.File == nil && !slices.Contains(lengths, at):
-			c.report("E0333", v.at, "%s counts the length %d, but eval.during = %s does not test it", x.path, at, c.get("eval.during").text).
+			c.report("E0333", v.at, "%s counts the length %d, but eval.during.digits = %s does not test it", x.path, at, tests.arg("digits").text).
 				WithHelp("add it there, or leave out at")
 		case at > 0 && s.Task.File == nil && s.seesAll(at, s.Task.Holdout):
 			c.report("E0333", v.at, "%s counts the length %d, but training has all problems of this length", x.path, at).
@@ -120,21 +114,16 @@ func (c *checker) checkDuring(s *Spec) {
 	}
 }
 
-// checkUntested reports settings of tests during training if there are no such tests.
+// checkUntested reports comparisons of tests during training if there are no such tests.
 func (c *checker) checkUntested() {
-	help := "write eval.every = 500steps, or leave it out"
 	for _, path := range []string{"train.keep", "train.stop"} {
 		v := c.get(path)
 		if c.kind == "text" && (v.is("best") || v.is("plateau") || v.is("accuracy")) {
 			c.report("E0333", c.at(path), "%s = %s compares tests of answers, which a text does not have", path, v.word).
 				WithHelp("leave it out: reports have the loss on the held-out text")
 		} else if v.is("best") || v.is("plateau") {
-			c.report("E0333", c.at(path), "%s = %s compares tests during training, but eval.every = none", path, v.word).WithHelp("%s", help)
-		}
-	}
-	for _, path := range []string{"eval.during", "eval.during_samples"} {
-		if v := c.get(path); v.given && v.text != c.lang.schema.Row(path).Default {
-			c.report("E0333", v.at, "%s is about tests during training, but eval.every = none", path).WithHelp("%s", help)
+			c.report("E0333", c.at(path), "%s = %s compares tests during training, but eval.during = none", path, v.word).
+				WithHelp("write eval.during = tests(every = 500steps), or leave it out")
 		}
 	}
 }
@@ -156,21 +145,21 @@ func (c *checker) criteria(s *Spec) (all []criterion) {
 	return all
 }
 
-// checkRuns reports settings of a loop's recurrences if the model has no loop.
+// checkRuns reports settings of a loop's recurrences of a model that is not decoder-only.
 func (c *checker) checkRuns(s *Spec) {
 	for _, path := range []string{"eval.times", "eval.settle"} {
 		if v := c.values[path]; v != nil && !v.is("none") {
-			c.report("E0318", c.at(path), "there is no loop to run %s times", v.text).
-				WithHelp("leave it out, or write a model.loop")
+			c.report("E0318", c.at(path), "only a decoder-only model can run %s times", v.text).
+				WithHelp("leave it out, or write model.decoder_only")
 		}
 	}
 	if s.Train.Progressive {
-		c.report("E0318", c.at("train.loss"), "a progressive loss needs the recurrences of a loop, but the model has no loop").
-			WithHelp("use loss = cross_entropy, or write a model.loop")
+		c.report("E0318", c.at("train.loss"), "a progressive loss needs the recurrences of a decoder-only model").
+			WithHelp("use loss = cross_entropy, or write model.decoder_only")
 	}
 	if !c.get("train.throttle").is("none") {
-		c.report("E0318", c.at("train.throttle"), "throttle counts the recurrences of a loop, but the model has no loop").
-			WithHelp("leave it out, or write a model.loop")
+		c.report("E0318", c.at("train.throttle"), "throttle counts the recurrences of a decoder-only model").
+			WithHelp("leave it out, or write model.decoder_only")
 	}
 }
 
@@ -208,19 +197,10 @@ func (c *checker) checkHeads(width, heads int) {
 		WithHelp("use %d or %d", below, above)
 }
 
-func (c *checker) checkOperands() {
-	below, digits := c.values["task.below"], c.values["task.digits"]
-	switch {
-	case digits == nil:
-		return
-	case digits.is("none"):
-		c.report("E0302", digits.at, "neither digits nor below gives the operands").WithHelp("set digits = 1..6, or below = 1Mi")
-		return
-	case below == nil || below.is("none"):
-		return
-	}
-	c.report("E0302", digits.at, "digits = %s and below = %s both give the operands", digits.text, below.text).
-		WithHelp("leave one out, or set below = none").WithNote(below.at.Start, "below is set")
+// operands returns the range of digits of the operands, as it is written, for messages.
+func (c *checker) operands() string {
+	v := c.get("task.operands")
+	return fmt.Sprintf("digits(%s)", v.arg("range").text)
 }
 
 // checkHalves reports odd numbers that must be halved: the units of gated layers, and the
@@ -232,7 +212,7 @@ func (c *checker) checkHalves(s *Spec) {
 		}
 	}
 	width := c.num("model.width")
-	for _, path := range []string{"model.loop.self", "model.encoder.self", "model.decoder.self", "model.decoder.cross"} {
+	for _, path := range []string{"model.decoder_only.self", "model.encoder.self", "model.decoder.self", "model.decoder.cross"} {
 		v := c.get(path + ".rotary")
 		whole, what := float64(s.Model.HeadUnits()), "head"
 		if v.arg("of").is("input") {

@@ -26,12 +26,8 @@ func (c *checker) checkTask(t *Task) {
 			WithHelp("use hints = cyclic, or shorter numbers")
 	}
 	if t.Released && t.Below != 1<<20 {
-		c.report("E0320", c.at("task.sampling"), "the released lists have 2^20 numbers, but below = %s", c.get("task.below").text).
-			WithHelp("use below = 1Mi, or sampling = permutation")
-	}
-	if t.Repeated && t.Below == 0 {
-		c.report("E0331", c.at("task.epochs"), "epochs = same, but there are no epochs: problems given by digits are drawn anew").
-			WithHelp("set below = 1Mi, or leave epochs out")
+		c.report("E0320", c.get("task.operands").arg("sampling").at, "the released lists have 2^20 numbers, but the bound is %s", c.get("task.operands").arg("bound").text).
+			WithHelp("use below(1Mi, sampling = released), or sampling = permutation")
 	}
 	if p := t.File; p != nil && p.Prompts == 1 && t.Holdout > 0 {
 		c.report("E0321", c.atFirst("task.holdout", "task.path"), "all lines of %s have the same prompt, so none can be held out", t.Path).
@@ -73,10 +69,10 @@ func (c *checker) checkSum(t *Task) {
 	if t.Scratchpad && t.Pad.Less != 0 {
 		c.report("E0342", c.at("task.pad"), "a scratchpad adds further numbers to its sums, but pad gives the answer another width").WithHelp("leave answer out of pad")
 	}
-	if c.num("train.ramp") > 0 {
-		c.report("E0342", c.at("train.ramp"), "all sums of a batch have the same number of operands, but the batch grows").WithHelp("leave ramp out, or write ramp = 0%%")
+	if c.get("train.ramp").is("grow") {
+		c.report("E0342", c.at("train.ramp"), "all sums of a batch have the same number of operands, but the batch grows").WithHelp("leave ramp out, or write ramp = none")
 	}
-	if g := c.ints("eval.grid"); len(g) == 4 && g[2] < 2 {
+	if g := c.get("eval.grid").ints(); len(g) == 4 && g[2] < 2 {
 		c.report("E0342", c.at("eval.grid"), "the second range of a grid of sums is the number of operands, at least 2").WithHelp("write eval.grid = [%d..%d, 2..%d]", g[0], g[1], max(g[3], 2))
 	}
 }
@@ -92,13 +88,13 @@ func (c *checker) checkCurriculum(t *Task) {
 		from, budget := v.int("from"), c.get("train.budget")
 		switch {
 		case t.Below > 0:
-			c.report("E0340", v.at, "%s = %s, but task.below = %s draws all numbers, short and long", path, v.word, c.get("task.below").text).
-				WithHelp("draw operands by their length: task.digits = 1..%d", t.places(t.Below-1))
+			c.report("E0340", v.at, "%s = %s, but task.operands = below(%s) draws all numbers, short and long", path, v.word, c.get("task.operands").arg("bound").text).
+				WithHelp("draw operands by their length: task.operands = digits(1..%d)", t.places(t.Below-1))
 		case t.Examples > 0:
 			c.report("E0340", v.at, "%s = %s, but task.examples = %s repeats the same problems", path, v.word, c.get("task.examples").text).
 				WithHelp("leave examples out: problems are drawn as they are needed")
 		case from > 0 && (from < t.DigitsLo || from > t.DigitsHi):
-			c.report("E0340", v.at, "operands cannot begin with up to %d digits if task.digits = %s", from, c.get("task.digits").text).
+			c.report("E0340", v.at, "operands cannot begin with up to %d digits if task.operands = %s", from, c.operands()).
 				WithHelp("use a from between %d and %d", t.DigitsLo, t.DigitsHi)
 		case path == "task.carries" && !slices.Contains(t.kinds(), "addition"):
 			c.report("E0340", v.at, "task.carries is about addition, which is not among the mixed tasks").WithHelp("leave it out")
@@ -114,7 +110,7 @@ var seq2seqKinds = []string{"successor", "addition", "nx1", "parity", "copy", "s
 
 // limitTask records tasks that only one of the two kinds of model can learn today.
 func (c *checker) limitTask(t *Task) {
-	loop := "a decoder-only model: model.loop"
+	loop := "a decoder-only model: model.decoder_only"
 	for _, l := range []struct {
 		holds bool
 		path  string // of the attribute

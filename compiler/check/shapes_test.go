@@ -21,8 +21,8 @@ func TestShapes(t *testing.T) {
 		"eval.diagonal = 3":                                  "",
 		"eval.diagonal = 0..3":                               "E0207 eval.diagonal = 0 is out of range (it lies between 1 and 32768)",
 		"eval.diagonal = a..b":                               "E0206 eval.diagonal takes a number, not a (write a number, or arithmetic on numbers, width and heads); E0206 eval.diagonal takes a number, not b (write a number, or arithmetic on numbers, width and heads)",
-		"eval.every = [3]":                                   "E0206 eval.every takes a number, not [3] (write a number with its unit; units here are steps and examples, also with k, M or G in front, s, m, h, d, and FLOP; or none)",
-		"eval.every = 0steps":                                "E0207 eval.every = 0steps is out of range (it lies between 1steps and 1e+15steps)",
+		"eval.during = tests(every = [3])":                   "E0206 eval.during.every takes a number, not [3] (write a number with its unit; units here are steps and examples, also with k, M or G in front, s, m, h, d, and FLOP)",
+		"eval.during = tests(every = 0steps)":                "E0207 eval.during.every = 0steps is out of range (it lies between 1steps and 1e+15steps)",
 		"train.report.every = 3":                             "E0205 train.report.every needs a unit (units here are steps, ksteps, Msteps, Gsteps)",
 		"train.report.every = 3steps":                        "",
 		"train.report.every = 0steps":                        "E0207 train.report.every = 0steps is out of range (it lies between 1steps and 1000000000steps)",
@@ -59,10 +59,10 @@ func TestShapes(t *testing.T) {
 		"sweep {\n search = random(trainings = 2)\n model.dropout = uniform(10%, hi = 30%)\n}": "E0210 uniform takes the ends of an interval, two numbers with one unit (as in uniform(1e-4, 1e-2) or uniform(10%, 40%))",
 		"sweep {\n search = random(trainings = 2)\n train.clip = uniform(1, 1)\n}":             "E0210 uniform(1, 1) is no interval to draw from (the first number is the smaller one, and above 0 for loguniform)",
 		"sweep {\n search = random(trainings = 2)\n train.clip = loguniform(0, 1)\n}":          "E0210 loguniform(0, 1) is no interval to draw from (the first number is the smaller one, and above 0 for loguniform)",
-		"mask m { value = table(abs(i - j)) }\nmodel.loop.self.mask = m":                       "E0209 table is a bias, and mask.m.value is a mask (a mask sees h (head), i (query), j (key), pi and pj (their positions), di and dj (their places in numbers), ni and nj (which numbers those are) and the lengths H, I, J)",
-		"bias m { value = 1..3 }\nmodel.loop.self.bias = m":                                    "E0212 a range belongs in sum(m = lo..hi, …) only (compare twice: lo <= m && m <= hi)",
+		"mask m { value = table(abs(i - j)) }\nmodel.decoder_only.self.mask = m":               "E0209 table is a bias, and mask.m.value is a mask (a mask sees h (head), i (query), j (key), pi and pj (their positions), di and dj (their places in numbers), ni and nj (which numbers those are) and the lengths H, I, J)",
+		"bias m { value = 1..3 }\nmodel.decoder_only.self.bias = m":                            "E0212 a range belongs in sum(m = lo..hi, …) only (compare twice: lo <= m && m <= hi)",
 	} {
-		_, list := resolve(map[string]string{"a.arith": "arith 1\ntask addition { digits = 1..3 }\nmodel.loop { layers = 2 }\neval.samples = 10\n" + src + "\n"}, "a.arith")
+		_, list := resolve(map[string]string{"a.arith": "arith 2\ntask addition { operands = digits(1..3) }\nmodel.decoder_only { layers = 2 }\neval.samples = 10\n" + src + "\n"}, "a.arith")
 		var all []string
 		for _, d := range list {
 			all = append(all, d.Code+" "+d.Message+" ("+d.Help+")")

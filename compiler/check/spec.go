@@ -83,7 +83,6 @@ type Task struct {
 
 // Model describes the model: an encoder-decoder, or a loop.
 type Model struct {
-	Name       string
 	Width      int
 	Heads      int
 	HeadWidth  int    // units of a head; 0: Width / Heads

@@ -14,7 +14,7 @@ import (
 func (m *merged) apply(lang *language, all *merged, in string) *merged {
 	out := m.clone()
 	for _, meaning := range all.inside[in] {
-		if lang.rows["stage."+meaning] != nil || lang.blocks["stage."+meaning] != nil || ofRounds(meaning) {
+		if lang.rows["stage."+meaning] != nil || ofRounds(meaning) {
 			continue
 		}
 		if s := all.settings[in+"."+meaning]; s != nil {
@@ -62,8 +62,7 @@ func (c *checker) buildStages(spec *Spec) {
 	for _, name := range c.stages {
 		stage := Stage{Name: name}
 		c.checkFolder(name)
-		c.stageRow(name, "from")
-		if from := c.values["stage."+name+".from"]; from != nil && !from.is("none") {
+		if from := c.stageRow(name, "from"); !from.is("none") {
 			stage.From = from.word
 		}
 		if c.calibrates(name) {
@@ -83,7 +82,7 @@ func (c *checker) buildStages(spec *Spec) {
 	c.checkCalibratedLanes(spec)
 	if n := len(spec.Stages); n > 1 && spec.Stages[n-1].Calibration != nil {
 		last := spec.Stages[n-1].Name
-		c.report("E0314", c.where("stage."+last), "%s calibrates, and no stage follows", last).
+		c.report("E0314", c.where(c.stageBlock(last)), "%s calibrates, and no stage follows", last).
 			WithHelp("add a stage that trains with %s.self and %s.cross as biases", last, last)
 	}
 }
@@ -92,16 +91,21 @@ func (c *checker) buildStages(spec *Spec) {
 // the folder of an earlier stage or of the run.
 func (c *checker) checkFolder(name string) {
 	same := func(other string) bool { return strings.EqualFold(name, other) }
+	block := c.stageBlock(name)
+	if r := c.places["stage."+name]; c.calibrates(name) && r.Start.IsValid() {
+		c.report("E0217", c.where(block), "a stage and a calibration cannot both be called %s", name).
+			WithHelp("choose another name").WithNote(r.Start, "the stage")
+	}
 	if IsDevice(name) {
-		c.report("E0217", c.where("stage."+name), "Windows has a device %s, so no folder of a stage can have that name", strings.ToUpper(name)).
+		c.report("E0217", c.where(block), "Windows has a device %s, so no folder of a stage can have that name", strings.ToUpper(name)).
 			WithHelp("choose another name")
 	}
 	if isFolder(name) {
-		c.report("E0217", c.where("stage."+name), "a run has a folder %s, so no stage can have that name", strings.ToLower(name)).
+		c.report("E0217", c.where(block), "a run has a folder %s, so no stage can have that name", strings.ToLower(name)).
 			WithHelp("choose another name")
 	}
 	if i := slices.IndexFunc(c.earlier, same); i >= 0 {
-		c.report("E0217", c.where("stage."+name), "the stages %s and %s would share a folder on systems that ignore case", c.earlier[i], name).
+		c.report("E0217", c.where(block), "the stages %s and %s would share a folder on systems that ignore case", c.earlier[i], name).
 			WithHelp("choose another name")
 	}
 }
@@ -131,27 +135,32 @@ func (c *checker) adopt(v *checker) {
 	}
 }
 
-// stageRow resolves an attribute of a stage.
+// stageRow resolves an attribute of a stage or calibration.
 func (c *checker) stageRow(name, attr string) *value {
-	path := "stage." + name + "." + attr
-	c.resolveValue(c.lang.rows["stage."+attr], path)
+	block := c.stageBlock(name)
+	path := block + "." + attr
+	c.resolveValue(c.lang.rows[kindOf(block)+"."+attr], path)
 	return c.get(path)
 }
 
-// calibrates reports whether a stage is a calibration. It is one if it sets an attribute
-// that only calibrations have.
-func (c *checker) calibrates(name string) bool {
-	prefix := "stage." + name + "."
-	return slices.ContainsFunc(c.order, func(path string) bool {
-		rest, ok := strings.CutPrefix(path, prefix)
-		return ok && rest != "from" && !ofRounds(rest) && c.lang.rows["stage."+rest] != nil
-	})
+// calibrates reports whether a block calibrate has the name.
+func (m *merged) calibrates(name string) bool {
+	_, ok := m.places["calibrate."+name]
+	return ok
+}
+
+// stageBlock returns the path of a stage or calibration.
+func (m *merged) stageBlock(name string) string {
+	if m.calibrates(name) {
+		return "calibrate." + name
+	}
+	return "stage." + name
 }
 
 // checkWeights reports a stage that would start from the weights of a calibration.
 func (c *checker) checkWeights(name, from string) {
 	if c.results[from] != nil {
-		c.report("E0314", c.values["stage."+name+".from"].at, "%s is a calibration and has no weights", from).
+		c.report("E0314", c.get(c.stageBlock(name)+".from").at, "%s is a calibration and has no weights", from).
 			WithHelp("name a stage that trains, or write from = none")
 	}
 }

@@ -18,10 +18,10 @@ func TestStages(t *testing.T) {
 	spec := one(t, `task addition {
   interleave = true
   pad        = zero(to = 20)
-  below      = 1k
+  operands      = below(1k)
 }
 stage first {}
-stage calibrate {
+calibrate calibrate {
   from            = first
   samples         = 32
   extend          = 19
@@ -88,11 +88,11 @@ stage second {
 func TestPairedLines(t *testing.T) {
 	const extended = 20
 	bias := one(t, `task addition {
-  digits = 1..6
+  operands = digits(1..6)
   pad    = zero(to = 20)
 }
 stage first {}
-stage lines {
+calibrate lines {
   from            = first
   extend          = 19
   cross.direction = [[1, -1], [1, 0], [1, 1]]
@@ -190,12 +190,12 @@ func (c matrixCell) Elem(_ string, at []int) expr.Value { return expr.Value{F: f
 
 // TestCalibrationReadsStage: a calibration uses the problems of the stage that it reads.
 func TestCalibrationReadsStage(t *testing.T) {
-	spec := one(t, `task addition { digits = 1..20 }
+	spec := one(t, `task addition { operands = digits(1..20) }
 stage first {
-  task.digits = 1..6
+  task.operands = digits(1..6)
   eval.pad    = zero(to = 41)
 }
-stage calibrate {
+calibrate calibrate {
   from   = first
   extend = 30
 }
@@ -210,7 +210,7 @@ stage second { model.decoder.cross.bias = calibrate.cross }
 // TestStageFollows: a stage prints attributes that follow from those it sets.
 func TestStageFollows(t *testing.T) {
 	spec := one(t, `task addition {
-  digits = 1..6
+  operands = digits(1..6)
   pad    = zero(to = 9)
 }
 stage first { task.pad = zero(to = 41, answer = 8) }
@@ -260,11 +260,11 @@ func TestStageFolders(t *testing.T) {
 		"launch":        "2:7 a run has a folder launch",
 		"one two One":   "4:7 the stages one and One would share a folder",
 	} {
-		src := "arith 1\n"
+		src := "arith 2\n"
 		for _, name := range strings.Fields(names) {
 			src += "stage " + name + " {}\n"
 		}
-		_, list := resolve(map[string]string{"a.arith": src + "task successor {}\nvet.V008 = off\n"}, "a.arith")
+		_, list := resolve(map[string]string{"a.arith": src + "task successor {}\nvet.unused_stage = off\n"}, "a.arith")
 		got := ""
 		for _, d := range list {
 			got += fmt.Sprintf("%d:%d %s", d.Range.Start.Line, d.Range.Start.Col, d.Message)
@@ -287,7 +287,7 @@ func TestExtendedWidth(t *testing.T) {
 		{"zero(to = 7, step = 3)", 62, 125},
 		{"zero(to = 30, step = 30, answer = 8)", 91, 183},
 	} {
-		spec := one(t, "task addition {}\nstage first { task { digits = 1..6  pad = "+c.pad+" } }\nstage calibrate { from = first  extend = 61 }\nstage second { model.decoder.cross.bias = calibrate.cross }\n")
+		spec := one(t, "task addition {}\nstage first { task { operands = digits(1..6)  pad = "+c.pad+" } }\ncalibrate calibrate { from = first  extend = 61 }\nstage second { model.decoder.cross.bias = calibrate.cross }\n")
 		if l := spec.stage("calibrate").Calibration.Cross; l.Queries != c.queries || l.Keys != c.keys {
 			t.Errorf("%s: %d rows and %d columns, want %d and %d", c.pad, l.Queries, l.Keys, c.queries, c.keys)
 		}
@@ -305,7 +305,7 @@ func TestCalibratedWidth(t *testing.T) {
 		{"self", "zero(to = 21)", "6", "calibrate", "calibrated 21 rows and 22 columns, but a problem here has 22 and 22"},
 	} {
 		about := `{"__metadata__":{"stage":"` + c.stage + `"},"x":{"dtype":"F32","shape":[4,21,22]}}`
-		files := map[string]string{"x.st": safetensors(about), "a.arith": "arith 1\ntask successor { digits = 1..6  pad = " + c.pad + " }\neval.digits = [" + c.digits +
+		files := map[string]string{"x.st": safetensors(about), "a.arith": "arith 2\ntask successor { operands = digits(1..6)  pad = " + c.pad + " }\neval.digits = [" + c.digits +
 			"]\nmodel.decoder." + c.site + ".bias = table(\"x.st\")\n"}
 		_, list := resolve(files, "a.arith")
 		if got := textOf(list, files); list.HasErrors() != (c.want != "") || !strings.Contains(got, c.want) {

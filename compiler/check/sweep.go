@@ -102,7 +102,7 @@ func (c *checker) combinations() ([]point, bool) {
 
 func (c *checker) boundStages() {
 	if len(c.stages) > maxAxes {
-		c.report("E0315", c.where("stage."+c.stages[maxAxes]), "there are more than %d stages", maxAxes).WithHelp("write several specs that include what they share")
+		c.report("E0315", c.where(c.stageBlock(c.stages[maxAxes])), "there are more than %d stages", maxAxes).WithHelp("write several specs that include what they share")
 		c.stages = nil
 	}
 }

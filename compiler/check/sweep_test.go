@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const swept = `arith 1
+const swept = `arith 2
 task addition {}
 sweep {
   arch narrow {
@@ -101,9 +101,9 @@ func TestUsedSomewhere(t *testing.T) {
 		"sweep { row a { " + near + "model.decoder.self.bias = near }  row b {} }":            "",
 		"stage a { " + near + "}\nstage b { from = a  model.decoder.self.bias = 0.5 * i }":    "V017",
 		near + "stage a {}\nstage b { from = a  model.decoder.self.bias = near }":             "",
-		near + "vet.V017 = off":                                                               "",
+		near + "vet.unused_definition = off":                                                  "",
 	} {
-		_, list := resolve(map[string]string{"a.arith": "arith 1\ntask addition {}\n" + src + "\n", "b.arith": "arith 1\n" + near}, "a.arith")
+		_, list := resolve(map[string]string{"a.arith": "arith 2\ntask addition {}\n" + src + "\n", "b.arith": "arith 2\n" + near}, "a.arith")
 		var codes []string
 		for _, d := range list {
 			codes = append(codes, d.Code)
@@ -117,7 +117,7 @@ func TestUsedSomewhere(t *testing.T) {
 // TestSlugs: each point has a slug that can be a folder's name.
 func TestSlugs(t *testing.T) {
 	long := strings.Repeat("x", maxSlug)
-	read := reader(map[string]string{"a.arith": "arith 1\ntask addition {}\nsweep {\n  task.digits = [1..5, 5]\n" +
+	read := reader(map[string]string{"a.arith": "arith 2\ntask addition {}\nsweep {\n  task.operands = [digits(1..5), digits(5)]\n" +
 		"  model.decoder.self.bias = [0.5 * i, -0.5 * i, 1e-3 * i]\n  end " + long + " {}\n  end " + long + "y { train.seed = 1 }\n}\n"})
 	points, list := Points(Options{Path: "a.arith", Read: read})
 	if len(list) > 0 || len(points) != 12 {
@@ -137,7 +137,7 @@ func TestSlugs(t *testing.T) {
 
 // TestName checks the spec's name, with and without Options.Name.
 func TestName(t *testing.T) {
-	read := reader(map[string]string{"d/a.b.arith": "arith 1\ntask addition {}\n"})
+	read := reader(map[string]string{"d/a.b.arith": "arith 2\ntask addition {}\n"})
 	for _, c := range [][2]string{{"", "a.b"}, {"other", "other"}} {
 		if spec, _ := Resolve(Options{Path: "d/a.b.arith", Read: read, Name: c[0]}); spec == nil || spec.Name != c[1] {
 			t.Errorf("the name is not %s", c[1])
@@ -149,8 +149,8 @@ func TestName(t *testing.T) {
 // sweep.
 func TestPathsOfAxes(t *testing.T) {
 	files := map[string]string{
-		"a.arith": "arith 1\ninclude \"parts/b.arith\"\ntask file {}\n",
-		"parts/b.arith": `arith 1
+		"a.arith": "arith 2\ninclude \"parts/b.arith\"\ntask file {}\n",
+		"parts/b.arith": `arith 2
 sweep {
   task.path = ["x.txt", "../y.txt"]
   model.decoder.self.bias = [table("t.st")]
@@ -206,7 +206,7 @@ func TestLaterWins(t *testing.T) {
 		{"arch deep { train.seed = 9  model.width = 32 }  arch wide {}", []string{"sweep.arch=deep", "model.width=128"}, "9 128, "},
 	} {
 		opts := Options{Path: "a.arith", Set: c.set, Read: reader(map[string]string{
-			"a.arith": "arith 1\ntask addition {}\nmodel { width = 64  heads = 4 }\nsweep { " + c.sweep + " }\n"})}
+			"a.arith": "arith 2\ntask addition {}\nmodel { width = 64  heads = 4 }\nsweep { " + c.sweep + " }\n"})}
 		points, _ := Points(opts)
 		built := ""
 		for _, p := range points {
@@ -238,11 +238,11 @@ func TestLaterWins(t *testing.T) {
 func TestSweepFindsAll(t *testing.T) {
 	for _, src := range []string{
 		swept,
-		"arith 1\ntask successor {}\nsweep { model.width = [60, 64, 1]  model.heads = [4, 8, many]  train.batch = [8, 16] }\ntrain.microbatch = 9\n",
-		"arith 1\ntask successor {}\nbias b { n = 2  w = learned([n])  value = w[clip(i, 0, n - 1)] }\nmodel.decoder.self.bias = b\n" +
+		"arith 2\ntask successor {}\nsweep { model.width = [60, 64, 1]  model.heads = [4, 8, many]  train.batch = [8, 16] }\ntrain.microbatch = 9\n",
+		"arith 2\ntask successor {}\nbias b { n = 2  w = learned([n])  value = w[clip(i, 0, n - 1)] }\nmodel.decoder.self.bias = b\n" +
 			"sweep { bias.b.n = [2, 0, 3]  model.decoder.self.mask = [true, 3, b]  model.ffn = [relu, geglu(7)] }\n",
-		"arith 1\ntask successor {}\nsweep { kind loop { model.loop.layers = 1 }  kind two { model.decoder.layers = 1 }  train.schedule = [constant, trapezoid(60%, 50%)] }\n",
-		"arith 1\ntask successor {}\nstage a { train.batch = 7 }\nstage b { from = a  train.microbatch = 8 }\nsweep { train.batch = [6, 9]  model.heads = [4, 5] }\n",
+		"arith 2\ntask successor {}\nsweep { kind loop { model.decoder_only.layers = 1 }  kind two { model.decoder.layers = 1 }  train.schedule = [constant, trapezoid(60%, 50%)] }\n",
+		"arith 2\ntask successor {}\nstage a { train.batch = 7 }\nstage b { from = a  train.microbatch = 8 }\nsweep { train.batch = [6, 9]  model.heads = [4, 5] }\n",
 	} {
 		files := map[string]string{"a.arith": src}
 		_, list := resolve(files, "a.arith")
@@ -268,7 +268,7 @@ func TestSweepFindsAll(t *testing.T) {
 // TestSearch draws trainings that differ, with values in their intervals. Draws are
 // repeatable, and a larger number begins with the same points.
 func TestSearch(t *testing.T) {
-	const source = `arith 1
+	const source = `arith 2
 task addition {}
 sweep {
   search = random(trainings = %s)
@@ -331,7 +331,7 @@ func TestLargestSearch(t *testing.T) {
 		trainings, stages int
 		want              string // the code; "": no finding
 	}{{maxPoints, 0, ""}, {maxPoints / 2, 2, ""}, {maxPoints/2 + 1, 2, "E0315"}} {
-		src := fmt.Sprintf("arith 1\ntask addition {}\nsweep {\n  search = random(trainings = %d)\n  train.optimizer.lr = loguniform(1e-4, 1e-2)\n}\n", c.trainings)
+		src := fmt.Sprintf("arith 2\ntask addition {}\nsweep {\n  search = random(trainings = %d)\n  train.optimizer.lr = loguniform(1e-4, 1e-2)\n}\n", c.trainings)
 		for n := range c.stages {
 			src += fmt.Sprintf("stage s%d {}\n", n)
 		}

@@ -41,7 +41,7 @@ func TestMeanPasses(t *testing.T) {
 
 // TestBackpropAndGroups resolves values that a spec leaves open.
 func TestBackpropAndGroups(t *testing.T) {
-	const looped = "model.loop { times = %d }\n"
+	const looped = "model.decoder_only { times = %d }\n"
 	for _, c := range []struct {
 		text            string
 		backprop, group int
@@ -58,7 +58,7 @@ func TestBackpropAndGroups(t *testing.T) {
 		{"model.embed.position = abacus()", 1, 64},
 		{"model.embed.position = shifted()", 1, 0},
 	} {
-		s, list := resolve(map[string]string{"a.arith": "arith 1\ntask addition {}\n" + c.text}, "a.arith")
+		s, list := resolve(map[string]string{"a.arith": "arith 2\ntask addition {}\n" + c.text}, "a.arith")
 		if list.HasErrors() {
 			t.Errorf("%s: %v", c.text, list)
 			continue
@@ -87,7 +87,7 @@ func TestDecayOfFire(t *testing.T) {
 // TestChunk refuses chunks that are larger than the batch, or that whole launches do not
 // fill. Draw groups do not matter.
 func TestChunk(t *testing.T) {
-	const loop = "model { loop {} }\n"
+	const loop = "model { decoder_only {} }\n"
 	for text, want := range map[string]string{
 		"train.chunk = 128":                                      "",
 		"train.chunk = 129":                                      "chunk = 129 is larger than batch = 128",
@@ -104,7 +104,7 @@ func TestChunk(t *testing.T) {
 		"sweep { train.chunk = [4, 256] }":                       "chunk = 256 is larger",
 		"sweep { train.batch = [8, 16]  train.chunk = [4, 16] }": "chunk = 16 is larger than batch = 8",
 	} {
-		_, list := resolve(map[string]string{"a.arith": "arith 1\ntask addition {}\n" + text + "\n"}, "a.arith")
+		_, list := resolve(map[string]string{"a.arith": "arith 2\ntask addition {}\n" + text + "\n"}, "a.arith")
 		got := ""
 		for _, d := range list {
 			got += d.Message
@@ -118,12 +118,14 @@ func TestChunk(t *testing.T) {
 // TestRampFrom refuses impossible first sizes of a growing batch.
 func TestRampFrom(t *testing.T) {
 	for text, want := range map[string]string{
-		"ramp = 60%  ramp_from = 4":   "",
-		"ramp = 60%  ramp_from = 128": "",
-		"ramp = 60%  ramp_from = 129": "ramp_from = 129 is larger than batch = 128",
-		"ramp_from = 4":               "the batch does not grow",
+		"ramp = grow(60%, 4)":                 "",
+		"ramp = grow(over = 60%, from = 128)": "",
+		"ramp = grow(over = 60%, from = 129)": "from = 129 is larger than batch = 128",
+		"ramp.from = 4":                       `train.ramp = none has no argument "from"`,
+		"ramp = grow(0%)":                     "train.ramp.over = 0% is out of range",
+		"ramp = grow(from = 4)":               "grow needs over",
 	} {
-		_, list := resolve(map[string]string{"a.arith": "arith 1\ntask addition {}\ntrain { " + text + " }\n"}, "a.arith")
+		_, list := resolve(map[string]string{"a.arith": "arith 2\ntask addition {}\ntrain { " + text + " }\n"}, "a.arith")
 		got := ""
 		for _, d := range list {
 			got += d.Message

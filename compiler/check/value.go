@@ -38,7 +38,7 @@ func (c *checker) resolveValues() {
 	for i := range c.lang.schema.Rows {
 		row := &c.lang.schema.Rows[i]
 		switch {
-		case strings.HasPrefix(row.Path, "stage."):
+		case strings.HasPrefix(row.Path, "stage."), strings.HasPrefix(row.Path, "calibrate."):
 		case c.like.keeps(c, row):
 			if v := c.like.values[row.Path]; v != nil {
 				c.values[row.Path] = v
@@ -56,33 +56,46 @@ func (c *checker) belongs(row *dsl.Row) bool {
 	if strings.HasPrefix(row.Path, "attention.") || c.alone() {
 		return c.alone() && ofAttention(row.Path)
 	}
-	set := c.settings[row.Path]
-	if row.Kinds != "" && c.kind != "" && !slices.Contains(strings.Fields(row.Kinds), c.kind) {
-		if set != nil {
-			c.report("E0214", set.name, "%s does not belong to task %s", row.Path, c.kind).
-				WithHelp("it is for %s", strings.Join(strings.Fields(row.Kinds), ", "))
+	if !c.hasKind(row.Kinds) {
+		if set := c.settings[row.Path]; set != nil {
+			c.ofKind(row.Kinds, set.name, row.Path)
 		}
 		return false
 	}
-	if strings.HasPrefix(row.Path, "model.loop.") {
+	if strings.HasPrefix(row.Path, "model.decoder_only.") {
 		return c.looped()
 	}
 	return !inStacks(row.Path) || !c.looped()
+}
+
+// hasKind reports whether the kind of task is among kinds. An unknown task is any of them.
+func (c *checker) hasKind(kinds string) bool {
+	return kinds == "" || c.kind == "" || slices.Contains(strings.Fields(kinds), c.kind)
+}
+
+// ofKind is hasKind. It reports a setting, called what, that the kind of task does not have.
+func (c *checker) ofKind(kinds string, at diag.Range, what string) bool {
+	if c.hasKind(kinds) {
+		return true
+	}
+	c.report("E0214", at, "%s does not belong to task %s", what, c.kind).
+		WithHelp("it is for %s", strings.Join(strings.Fields(kinds), ", "))
+	return false
 }
 
 func inStacks(path string) bool {
 	return strings.HasPrefix(path, "model.encoder.") || strings.HasPrefix(path, "model.decoder.")
 }
 
-// looped reports whether the model is a loop, which it is if the spec has that block.
+// looped reports whether the model is decoder-only, which it is if the spec has that block.
 func (c *checker) looped() bool { return c.loopAt().Start.IsValid() }
 
-// loopAt returns the first place that makes the model a loop, or a zero range.
+// loopAt returns the first place that makes the model decoder-only, or a zero range.
 func (c *checker) loopAt() diag.Range {
-	if r, ok := c.places["model.loop"]; ok {
+	if r, ok := c.places["model.decoder_only"]; ok {
 		return r
 	}
-	return c.firstOf(func(path string) bool { return strings.HasPrefix(path, "model.loop.") })
+	return c.firstOf(func(path string) bool { return strings.HasPrefix(path, "model.decoder_only.") })
 }
 
 // firstOf returns where the first of some attributes is set, or a zero range.
@@ -93,14 +106,14 @@ func (c *checker) firstOf(some func(path string) bool) diag.Range {
 	return diag.Range{}
 }
 
-// checkLoop reports a spec that has both a loop and an encoder or decoder.
+// checkLoop reports a spec that has both a decoder-only stack and an encoder or decoder.
 func (c *checker) checkLoop() {
 	if !c.looped() {
 		return
 	}
 	if r := c.firstOf(inStacks); r.Start.IsValid() {
-		c.report("E0312", r, "this belongs to an encoder-decoder, but the model is a loop").
-			WithHelp("leave out model.encoder and model.decoder, or model.loop").WithNote(c.loopAt().Start, "model.loop is written")
+		c.report("E0312", r, "this belongs to an encoder-decoder, but the model is decoder-only").
+			WithHelp("leave out model.encoder and model.decoder, or model.decoder_only").WithNote(c.loopAt().Start, "model.decoder_only is written")
 	}
 }
 
@@ -112,9 +125,6 @@ func (c *checker) resolveValue(row *dsl.Row, path string) {
 	case set != nil:
 		v := c.value(row, path, set.value)
 		if v == nil {
-			return
-		}
-		if v.is("none") && c.replaced(row) {
 			return
 		}
 		v.given = true

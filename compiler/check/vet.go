@@ -8,6 +8,7 @@ import (
 
 	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/dsl"
+	"github.com/arithlang/mlc/dsl/diag"
 	"github.com/arithlang/mlc/runtime/config"
 )
 
@@ -69,7 +70,10 @@ func (c *checker) vet(s *Spec) {
 }
 
 // wanted reports whether a warning is on.
-func (c *checker) wanted(code string) bool { return !c.get("vet." + code).is("off") }
+func (c *checker) wanted(code string) bool {
+	page, _ := diag.Lookup(code)
+	return !c.get("vet." + page.Name).is("off")
+}
 
 // vetPositions warns of positions that tests use but training does not.
 func (c *checker) vetPositions(s *Spec) {
@@ -202,9 +206,9 @@ func (c *checker) vetProgressive(s *Spec) {
 	times, backprop := s.Model.Loop.Times, c.get("train.loss").int("backprop")
 	switch {
 	case times == 1:
-		c.report("V005", c.at("train.loss"), "a progressive loss is plain cross entropy where model.loop.times = 1").WithHelp("use loss = cross_entropy, or more times")
+		c.report("V005", c.at("train.loss"), "a progressive loss is plain cross entropy where model.decoder_only.times = 1").WithHelp("use loss = cross_entropy, or more times")
 	case backprop > times:
-		c.report("V005", c.at("train.loss"), "backprop = %d is more than model.loop.times = %d", backprop, times).WithHelp("use backprop = auto, or at most %d", times)
+		c.report("V005", c.at("train.loss"), "backprop = %d is more than model.decoder_only.times = %d", backprop, times).WithHelp("use backprop = auto, or at most %d", times)
 	}
 }
 
@@ -242,7 +246,7 @@ func (c *checker) vetDuring(s *Spec) {
 		return
 	}
 	if every > all {
-		c.report("V024", c.at("eval.every"), "eval.every = %s is longer than the budget of %s: only the last step is tested", c.get("eval.every").text, c.get("train.budget").text).
+		c.report("V024", c.at("eval.during"), "every = %s is longer than the budget of %s: only the last step is tested", c.get("eval.during").arg("every").text, c.get("train.budget").text).
 			WithHelp("test more often, as every = %.0fsteps", max(1, math.Floor(all/batch/10)))
 		return
 	}
@@ -252,8 +256,8 @@ func (c *checker) vetDuring(s *Spec) {
 	}
 	asked := float64(lengths*d.Samples) * meanTokens(s.evaluated())
 	if step := 3 * every * meanTokens(s.trained()); step > 0 && asked > step {
-		c.report("V024", c.at("eval.every"), "a test takes about %s times the work of training between two tests", short(asked/step)).
-			WithHelp("test less often, or fewer problems: eval.during_samples = %d", max(1, int(float64(d.Samples)*step/asked/4)))
+		c.report("V024", c.at("eval.during"), "a test takes about %s times the work of training between two tests", short(asked/step)).
+			WithHelp("test less often, or fewer problems: samples = %d", max(1, int(float64(d.Samples)*step/asked/4)))
 	}
 }
 
@@ -296,8 +300,11 @@ func (c *checker) vetStages(s *Spec) {
 			}
 		}
 		if !used {
-			c.report("V008", c.where("stage."+stage.Name), "the result of stage %s is never used", stage.Name).
-				WithHelp("let a later stage say from = %s, or use %s.self and %s.cross as biases", stage.Name, stage.Name, stage.Name)
+			help := fmt.Sprintf("let a later stage say from = %s", stage.Name)
+			if stage.Calibration != nil {
+				help = fmt.Sprintf("use %s.self and %s.cross as biases of a later stage", stage.Name, stage.Name)
+			}
+			c.report("V008", c.where(c.stageBlock(stage.Name)), "the result of %s is never used", stage.Name).WithHelp("%s", help)
 		}
 	}
 }
@@ -309,7 +316,7 @@ func (c *checker) vetInput(s *Spec) {
 		if l.Std == 0 {
 			what = "zeros"
 		}
-		c.report("V009", c.at("model.loop.state"), "the input never reaches the model: the loop starts from %s and nothing is injected", what).
+		c.report("V009", c.at("model.decoder_only.state"), "the input never reaches the model: the loop starts from %s and nothing is injected", what).
 			WithHelp("use inject = add(before = block), or state = embed")
 	}
 }

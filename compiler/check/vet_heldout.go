@@ -61,6 +61,6 @@ func (c *checker) vetHeldOut(s *Spec) {
 		return
 	}
 	all := tasks.Distinct(s.Task.made().Config)
-	c.report("V026", c.atFirst("task.holdout", "task.digits", "task.examples", "task"), "task.holdout = %s holds out none of the %s different problems", c.get("task.holdout").text, short(all)).
+	c.report("V026", c.atFirst("task.holdout", "task.operands", "task.examples", "task"), "task.holdout = %s holds out none of the %s different problems", c.get("task.holdout").text, short(all)).
 		WithHelp("write task.holdout = 0%%, which has the same effect: no exact match of held-out problems is reported%s", s.enoughHeldOut("; or hold some out: ", s.holdsOut))
 }

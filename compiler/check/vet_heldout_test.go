@@ -11,25 +11,25 @@ import (
 // depend on held-out problems.
 func TestHeldOut(t *testing.T) {
 	for src, want := range map[string]string{
-		"task parity { digits = 1..6 }":                                                                    "V026",
-		"task parity { digits = 1..6  holdout = 20% }":                                                     "",
-		"task parity { digits = 1..6  holdout = 0% }":                                                      "",
-		"task copy { digits = 1..1 }":                                                                      "V026",
-		"task copy { digits = 1..1 }\nvet { V026 = off }":                                                  "",
-		"task copy { digits = 1..9 }":                                                                      "",
-		"task successor { below = 7 }":                                                                     "", // at least one
-		"task copy { digits = 1..1 }\ntrain.stop = accuracy(on = train)":                                   "V026",
-		"task copy { digits = 1..1 }\ntrain.stop = accuracy()":                                             "E0327",
-		"task copy { digits = 1..9 }\ntrain.stop = accuracy()":                                             "",
-		"task copy { digits = 1..9 }\ntrain.keep = best(at = 1)\n" + tests:                                 "E0333",
-		"task copy { digits = 1..9 }\ntrain.keep = best(at = 9)\n" + tests:                                 "",
-		"task copy { digits = 1..9 }\ntrain.keep = best()\n" + tests:                                       "",
-		"task copy { digits = 1..9  holdout = 0% }\ntrain.keep = best(at = 1)\n" + tests:                   "",
-		"task mixed { of = [addition, successor]  digits = 1..1 }\nmodel.loop { layers = 2 }":              "V026",
-		"task addition { digits = 1..1  examples = 5000 }\nmodel.loop { layers = 2 }\nvet { V006 = off }":  "V026",
-		"task addition { digits = 1..20  examples = 5000 }\nmodel.loop { layers = 2 }\nvet { V006 = off }": "",
+		"task parity { operands = digits(1..6) }":                                                                                         "V026",
+		"task parity { operands = digits(1..6)  holdout = 20% }":                                                                          "",
+		"task parity { operands = digits(1..6)  holdout = 0% }":                                                                           "",
+		"task copy { operands = digits(1..1) }":                                                                                           "V026",
+		"task copy { operands = digits(1..1) }\nvet { nothing_held_out = off }":                                                           "",
+		"task copy { operands = digits(1..9) }":                                                                                           "",
+		"task successor { operands = below(7) }":                                                                                          "", // at least one
+		"task copy { operands = digits(1..1) }\ntrain.stop = accuracy(on = train)":                                                        "V026",
+		"task copy { operands = digits(1..1) }\ntrain.stop = accuracy()":                                                                  "E0327",
+		"task copy { operands = digits(1..9) }\ntrain.stop = accuracy()":                                                                  "",
+		"task copy { operands = digits(1..9) }\ntrain.keep = best(at = 1)\n" + tests:                                                      "E0333",
+		"task copy { operands = digits(1..9) }\ntrain.keep = best(at = 9)\n" + tests:                                                      "",
+		"task copy { operands = digits(1..9) }\ntrain.keep = best()\n" + tests:                                                            "",
+		"task copy { operands = digits(1..9)  holdout = 0% }\ntrain.keep = best(at = 1)\n" + tests:                                        "",
+		"task mixed { of = [addition, successor]  operands = digits(1..1) }\nmodel.decoder_only { layers = 2 }":                           "V026",
+		"task addition { operands = digits(1..1)  examples = 5000 }\nmodel.decoder_only { layers = 2 }\nvet { too_many_examples = off }":  "V026",
+		"task addition { operands = digits(1..20)  examples = 5000 }\nmodel.decoder_only { layers = 2 }\nvet { too_many_examples = off }": "",
 	} {
-		_, list := resolve(map[string]string{"a.arith": "arith 1\n" + src + "\neval { digits = [9]  samples = 10 }\n"}, "a.arith")
+		_, list := resolve(map[string]string{"a.arith": "arith 2\n" + src + "\neval { digits = [9]  samples = 10 }\n"}, "a.arith")
 		var codes []string
 		for _, d := range list {
 			codes = append(codes, d.Code)
@@ -40,7 +40,7 @@ func TestHeldOut(t *testing.T) {
 	}
 }
 
-const tests = "eval { every = 5steps  during = [1, 9] }"
+const tests = "eval { during = tests(every = 5steps, digits = [1, 9])   }"
 
 // TestEnoughHeldOut follows the advice to hold out more. The suggested share holds
 // problems out, and the next smaller suggestion does not.
@@ -48,13 +48,13 @@ func TestEnoughHeldOut(t *testing.T) {
 	shares := []int{1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90}
 	named := map[int]bool{}
 	for code, src := range map[string]string{
-		"V026":  "task parity { digits = 1..1  holdout = %d%% }\ntrain.seed = %d\n",
-		"E0327": "task parity { digits = 1..1  holdout = %d%% }\ntrain.seed = %d\ntrain.stop = accuracy()\n",
-		"E0333": "task copy { digits = 1..9  holdout = %d%% }\ntrain.seed = %d\ntrain.keep = best(at = 1)\n" + tests + "\n",
+		"V026":  "task parity { operands = digits(1..1)  holdout = %d%% }\ntrain.seed = %d\n",
+		"E0327": "task parity { operands = digits(1..1)  holdout = %d%% }\ntrain.seed = %d\ntrain.stop = accuracy()\n",
+		"E0333": "task copy { operands = digits(1..9)  holdout = %d%% }\ntrain.seed = %d\ntrain.keep = best(at = 1)\n" + tests + "\n",
 	} {
 		// advice returns the help of the finding for a share, or "".
 		advice := func(share, seed int) string {
-			_, list := resolve(map[string]string{"a.arith": "arith 1\n" + fmt.Sprintf(src, share, seed) + "eval { digits = [9]  samples = 10 }\n"}, "a.arith")
+			_, list := resolve(map[string]string{"a.arith": "arith 2\n" + fmt.Sprintf(src, share, seed) + "eval { digits = [9]  samples = 10 }\n"}, "a.arith")
 			for _, d := range list {
 				if d.Code == code {
 					return d.Help

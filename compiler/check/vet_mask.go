@@ -59,7 +59,7 @@ func (s *Spec) attention() []attention {
 	}
 	if l := s.Model.Loop; l != nil {
 		sites = sites[:1]
-		sites[0] = attention{"model.loop.self", l.Self, same(target)}
+		sites[0] = attention{"model.decoder_only.self", l.Self, same(target)}
 	}
 	return slices.DeleteFunc(sites, func(x attention) bool { return x.Site == nil })
 }

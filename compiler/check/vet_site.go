@@ -57,7 +57,7 @@ func (c *checker) vetPadding(s *Spec) {
 	site := s.Model.Loop.Self
 	for path, x := range map[string]*expr.Expr{"mask": site.Mask, "bias": site.Bias} {
 		if mentions(x, "I", "J") {
-			c.report("V013", c.at("model.loop.self."+path), "I and J count the padding of training, where texts of several lengths are computed together").
+			c.report("V013", c.at("model.decoder_only.self."+path), "I and J count the padding of training, where texts of several lengths are computed together").
 				WithHelp("use i and j alone, or pad = zero(to = …) and no random_pad, so that all texts are equally long")
 		}
 	}

@@ -22,7 +22,7 @@ func TestDrawnPositionsAreRead(t *testing.T) {
 		{"random(inner = sinusoidal, max = 256)", "bias = -abs(i - j)", false},
 		{"none", "bias = -abs(i - j)", false},
 	} {
-		src := "arith 1\ntask addition { digits = 4..4 }\nmodel.embed.position = " + c.position + "\nmodel.loop {\n  layers = 1\n  self { " + c.site + " }\n}\neval.digits = [4]\n"
+		src := "arith 2\ntask addition { operands = digits(4..4) }\nmodel.embed.position = " + c.position + "\nmodel.decoder_only {\n  layers = 1\n  self { " + c.site + " }\n}\neval.digits = [4]\n"
 		_, list := resolve(map[string]string{"a.arith": src}, "a.arith")
 		if list.HasErrors() {
 			t.Errorf("%s, %s: %v", c.position, c.site, list)

@@ -33,7 +33,7 @@ func (c *checker) vetWindows(s *Spec) {
 		c.looked += cells
 	}
 	if what != "" {
-		c.report("V014", c.atFirst("model.decoder.cross.mask", "model.loop.self.mask", "model.embed.position", "model"), "%s", what).
+		c.report("V014", c.atFirst("model.decoder.cross.mask", "model.decoder_only.self.mask", "model.embed.position", "model"), "%s", what).
 			WithHelp("no model that sees only this can answer both: open more to each row, or use positions or layers that tell them apart")
 	}
 }

@@ -166,7 +166,7 @@ func (c *checker) checkProjections(m *Model) {
 		{"model.decoder.", map[string]*Site{"self": m.Decoder.Self, "cross": m.Decoder.Cross}},
 	}
 	if m.Loop != nil {
-		layers[0].block, layers[0].sites = "model.loop.", map[string]*Site{"self": m.Loop.Self}
+		layers[0].block, layers[0].sites = "model.decoder_only.", map[string]*Site{"self": m.Loop.Self}
 	}
 	for _, layer := range layers {
 		fits := true

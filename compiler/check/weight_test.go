@@ -78,7 +78,7 @@ func TestWeights(t *testing.T) {
 		"model.embed.position=abacus(learned = false)":                                                         "V011",
 		"model.embed.position=abacus(learned = false, value = ray)":                                            "E0335",
 	} {
-		const spec = "arith 1\ntask successor {}\nmodel { width = 8  heads = 2 }\ntable ray { w = learned([4])  value = w[clip(n, 0, 3)] * c }\n"
+		const spec = "arith 2\ntask successor {}\nmodel { width = 8  heads = 2 }\ntable ray { w = learned([4])  value = w[clip(n, 0, 3)] * c }\n"
 		_, list := Resolve(Options{Path: "a.arith", Set: strings.Split(set, "; "), Read: func(string) ([]byte, error) { return []byte(spec), nil }})
 		var got []string
 		for _, d := range list {

@@ -22,12 +22,12 @@ func TestPlaces(t *testing.T) {
 			[]string{"model.encoder.layers=1", "model.encoder.self.mask=dj == di", "model.decoder.self.mask=dj >= di - h", "model.decoder.cross.mask=h == 0 && dj == di || h == 1 && dj == di + 1"},
 			[]string{"model.encoder.layers=1", "model.encoder.self.mask=mod(i, 4) == mod(j, 4)", "model.decoder.self.mask=j >= i - h", "model.decoder.cross.mask=h == 0 && mod(j, 4) == i || h == 1 && mod(j, 4) == i + 1"}},
 		{"numbers", smallText,
-			[]string{"model.loop.self.mask=nj == ni - 1 && dj <= 1 || j == i"},
-			[]string{"model.loop.self.mask=(i == 2 || i >= 3 && i <= 5) && j == 0 || i >= 6 && (j == 2 || j == 3) || j == i"}},
+			[]string{"model.decoder_only.self.mask=nj == ni - 1 && dj <= 1 || j == i"},
+			[]string{"model.decoder_only.self.mask=(i == 2 || i >= 3 && i <= 5) && j == 0 || i >= 6 && (j == 2 || j == 3) || j == i"}},
 		{"loop", smallText,
-			[]string{"model.loop.self.mask=dj == di + 1 || j == i", "model.loop.self.bias=-0.3 * dj"},
-			[]string{"model.loop.self.mask=i == 2 && (j == 0) || i == 3 && j == 1 || i == 6 && (j == 0 || j == 3) || i == 7 && (j == 1 || j == 4) || j == i",
-				"model.loop.self.bias=-0.3 * where(j == 0 || j == 3 || j == 7, 1, where(j == 1 || j == 4, 2, where(j == 5, 3, 0)))"}},
+			[]string{"model.decoder_only.self.mask=dj == di + 1 || j == i", "model.decoder_only.self.bias=-0.3 * dj"},
+			[]string{"model.decoder_only.self.mask=i == 2 && (j == 0) || i == 3 && j == 1 || i == 6 && (j == 0 || j == 3) || i == 7 && (j == 1 || j == 4) || j == i",
+				"model.decoder_only.self.bias=-0.3 * where(j == 0 || j == 3 || j == 7, 1, where(j == 1 || j == 4, 2, where(j == 5, 3, 0)))"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rows := target
@@ -55,7 +55,7 @@ func TestPlaces(t *testing.T) {
 
 // TestPlacesOfExamples compares texts of several layouts in one launch with each alone.
 func TestPlacesOfExamples(t *testing.T) {
-	r := trainingOf(t, smallText, []string{"model.loop.self.mask=dj == di + 1 || dj == di"})
+	r := trainingOf(t, smallText, []string{"model.decoder_only.self.mask=dj == di + 1 || dj == di"})
 	texts := [][]int64{{9, 14, 4, 7, 14, 5}, {8, 8, 8, 14, 5, 14}}
 	loss := func(texts ...[]int64) float64 {
 		x := ir.Tensor{Shape: []int{len(texts), 6}}

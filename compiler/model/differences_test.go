@@ -14,8 +14,8 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-const smallAddition = `arith 1
-task addition { digits = 1..3  pad = zero(to = 4)  order = reversed }
+const smallAddition = `arith 2
+task addition { operands = digits(1..3)  pad = zero(to = 4)  order = reversed }
 table circle {
   size   = 1
   radius = learned([], init = 1.3)
@@ -28,7 +28,7 @@ table line {
   slope = learned([], init = 0.3)
   value = slope * n * (c + 1)
 }
-model m {
+model {
   width = 4
   heads = 2
   ffn   = relu(hidden = 6)
@@ -40,19 +40,19 @@ train.batch = 4
 eval { digits = [2]  pad = zero(to = 4) }
 `
 
-const smallText = `arith 1
-task addition { digits = 1..3 }
+const smallText = `arith 2
+task addition { operands = digits(1..3) }
 table spiral {
   turn  = learned([], init = 0.5)
   grow  = learned([], init = 0.1)
   value = where(c == 0, cos(turn * n), where(c == 1, sin(turn * n), grow * n))
 }
-model m {
+model {
   width = 4
   heads = 2
   ffn   = swiglu(hidden = 6)
   norm  = rmsnorm(place = pre)
-  loop { layers = 1  times = 2  inject = add(before = block) }
+  decoder_only { layers = 1  times = 2  inject = add(before = block) }
 }
 train { batch = 4  microbatch = 4 }
 eval { grid = [1..2, 1..2] }
@@ -85,16 +85,16 @@ func TestDifferences(t *testing.T) {
 		{"an encoder", smallAddition, []string{"model.encoder.layers=1", "model.encoder.self.k=q", "model.norm=rmsnorm(place = pre, gain = shared)"}},
 		{"windows over places", smallAddition, []string{"model.encoder.layers=1", "model.encoder.self.mask=dj >= di", "model.decoder.self.mask=dj != di || i == j", "model.decoder.cross.mask=dj == di + h || dj == 0"}},
 		{"loop", smallText, nil},
-		{"loop with a bias over places", smallText, []string{"model.loop.self.mask=abs(dj - di) <= 1", "model.loop.self.bias=-log(1 + abs(dj - di - h))", "model.embed.position=abacus(max_offset = 3, table = 12)"}},
+		{"loop with a bias over places", smallText, []string{"model.decoder_only.self.mask=abs(dj - di) <= 1", "model.decoder_only.self.bias=-log(1 + abs(dj - di - h))", "model.embed.position=abacus(max_offset = 3, table = 12)"}},
 		{"all of two layers shared", smallAddition, []string{"model.decoder.share=all", "model.decoder.self.k=q", "model.decoder.self.bias=kerple()"}},
 		{"attention of pairs of layers shared", smallAddition, []string{"model.decoder.layers=4", "model.decoder.share=attention(group = 2)", "model.decoder.times=2", "model.decoder.self.bias=kerple()"}},
 		{"ffn of all layers shared", smallAddition, []string{"model.decoder.share=ffn", "model.encoder.layers=4", "model.encoder.share=all(group = 2)"}},
-		{"loop with divided gradients", smallText, []string{"train.throttle=block", "model.loop.layers=2", "model.loop.share=attention", "model.loop.self.bias=kerple()", "model.embed.norm=layernorm()"}},
-		{"loop with divided gradients that starts from noise", smallText, []string{"train.throttle=block", "model.loop.inject=add(before = every_layer)", "model.loop.state=normal(std = 1)", "model.head=geglu(hidden = 6)", "model.output=linear(tied = true)"}},
-		{"loop whose layers share attention", smallText, []string{"model.loop.layers=2", "model.loop.share=attention"}},
-		{"loop with one head of keys", smallText, []string{"model.loop.self.key_heads=1", "model.loop.self.qk_norm=rmsnorm(gain = own)", "model.loop.self.rotary=rope(base = 3)"}},
+		{"loop with divided gradients", smallText, []string{"train.throttle=block", "model.decoder_only.layers=2", "model.decoder_only.share=attention", "model.decoder_only.self.bias=kerple()", "model.embed.norm=layernorm()"}},
+		{"loop with divided gradients that starts from noise", smallText, []string{"train.throttle=block", "model.decoder_only.inject=add(before = every_layer)", "model.decoder_only.state=normal(std = 1)", "model.head=geglu(hidden = 6)", "model.output=linear(tied = true)"}},
+		{"loop whose layers share attention", smallText, []string{"model.decoder_only.layers=2", "model.decoder_only.share=attention"}},
+		{"loop with one head of keys", smallText, []string{"model.decoder_only.self.key_heads=1", "model.decoder_only.self.qk_norm=rmsnorm(gain = own)", "model.decoder_only.self.rotary=rope(base = 3)"}},
 		{"loop with a table, tied projections and normed heads", smallText, []string{"model.embed.token=learned(value = spiral)", "model.embed.position=abacus(max_offset = 3, table = 12, value = spiral)",
-			"model.output=linear(tied = true)", "model.loop.self.k=q", "model.loop.self.v=q", "model.loop.self.o=transposed(q)", "model.loop.self.qk_norm=rmsnorm()", "model.loop.self.rotary=rope(base = 3)"}},
+			"model.output=linear(tied = true)", "model.decoder_only.self.k=q", "model.decoder_only.self.v=q", "model.decoder_only.self.o=transposed(q)", "model.decoder_only.self.qk_norm=rmsnorm()", "model.decoder_only.self.rotary=rope(base = 3)"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			spec, list := check.Resolve(check.Options{Path: "small.arith", Set: c.set, Read: func(string) ([]byte, error) { return []byte(c.spec), nil }})

@@ -23,20 +23,24 @@ func codesPage() string {
 	var b strings.Builder
 	b.WriteString(header + "# Errors and warnings\n\n" +
 		"`mlc explain CODE` shows one of these in the terminal. Each has a broken spec and the same one mended; a line\n" +
-		"that begins with `--set` stands for that option of the command line.\n")
+		"that begins with `--set` stands for that option of the command line. A warning has a name, too: `vet.NAME = off`\n" +
+		"switches it off, and `mlc explain NAME` shows its page.\n")
 	for _, f := range families {
 		fmt.Fprintf(&b, "\n## %s\n\n| code | finding |\n|---|---|\n", f.title)
 		family := codesOf(f.prefix)
 		for _, c := range family {
-			fmt.Fprintf(&b, "| [%s](#%s) | %s |\n", c.ID, strings.ToLower(c.ID), c.Title)
+			fmt.Fprintf(&b, "| [%s](#%s) | %s |\n", c.Label(), anchor(c), c.Title)
 		}
 		for _, c := range family {
 			fmt.Fprintf(&b, "\n### %s\n\n**%s.** %s\n\nBroken:\n\n%s\nMended:\n\n%s",
-				c.ID, strings.ToUpper(c.Title[:1])+c.Title[1:], c.Doc, block(c.Broken), block(c.Mended))
+				c.Label(), strings.ToUpper(c.Title[:1])+c.Title[1:], c.Doc, block(c.Broken), block(c.Mended))
 		}
 	}
 	return b.String()
 }
+
+// anchor is the fragment of a code's heading.
+func anchor(c diag.Code) string { return strings.ReplaceAll(strings.ToLower(c.Label()), " ", "-") }
 
 func codesOf(prefix string) []diag.Code {
 	var out []diag.Code

@@ -57,10 +57,10 @@ func TestPages(t *testing.T) {
 // TestExamples resolves the specs in the text.
 func TestExamples(t *testing.T) {
 	for _, prose := range []string{definitions, trainings} {
-		spec := "arith 1\n\ntask successor {}\n" + exampleIn(prose)
+		spec := "arith 2\n\ntask successor {}\n" + exampleIn(prose)
 		_, list := check.Resolve(check.Options{Path: "x", Read: func(name string) ([]byte, error) {
 			if name != "x" { // a row of a sweep
-				return fmt.Appendf(nil, "arith 1\n\ntask successor {}\n\ntrain.batch = %d\n", len(name)), nil
+				return fmt.Appendf(nil, "arith 2\n\ntask successor {}\n\ntrain.batch = %d\n", len(name)), nil
 			}
 			return []byte(spec), nil
 		}})
@@ -71,7 +71,7 @@ func TestExamples(t *testing.T) {
 			t.Errorf("%v: %s in:\n%s", d.Range.Start, d.Message, spec)
 		}
 	}
-	alone := "arith 1\n" + exampleIn(attentionAlone)
+	alone := "arith 2\n" + exampleIn(attentionAlone)
 	_, list := check.ResolveAttention(check.Options{Path: "x", Read: func(string) ([]byte, error) { return []byte(alone), nil }})
 	for _, d := range list {
 		t.Errorf("%v: %s in:\n%s", d.Range.Start, d.Message, alone)

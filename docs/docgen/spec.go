@@ -12,7 +12,7 @@ import (
 const intro = `# The spec language
 
 A spec describes in a page a transformer and its training. It is data: it has no conditionals, loops, user functions or
-environment. Files end in ` + "`.arith`" + ` and begin with ` + "`arith 1`" + `. Comments begin with ` + "`//`" + `. ` + "`mlc fmt`" + ` gives a file its one
+environment. Files end in ` + "`.arith`" + ` and begin with ` + "`arith 2`" + `. Comments begin with ` + "`//`" + `. ` + "`mlc fmt`" + ` gives a file its one
 style. Everything has a default: ` + "`mlc explain --resolved FILE`" + ` prints a spec with every default written out.
 
 An attribute stands in its block or is given by its full path: ` + "`model { decoder { layers = 2 } }`" + ` and
@@ -77,7 +77,7 @@ const trainings = `
 
 A sweep trains once for each combination of its axes; the last axis varies fastest. An axis is the path of an attribute
 with a list or range of values. It may also be a new name with cases that change several attributes at once. Values may
-be arithmetic on attributes and earlier axes, as in ` + "`model.loop.times = 16 / model.loop.layers`" + `.
+be arithmetic on attributes and earlier axes, as in ` + "`model.decoder_only.times = 16 / model.decoder_only.layers`" + `.
 
     sweep {
       arch deep { model.decoder.layers = 4 }
@@ -127,19 +127,19 @@ model that fails leaves the others alone. The command ends with a line for each,
 
 Stages run in order. Each changes attributes for itself. It starts with fresh weights, or with the weights of the stage
 that ` + "`from`" + ` names. Weights that the other stage lacks, such as weights of further layers, are fresh, and the trainer says
-so. A stage that sets any ` + "`stage`" + ` attribute except ` + "`from`" + ` and ` + "`rounds`" + ` is a calibration: it reads the attention of the
-other stage. Afterwards ` + "`NAME.self`" + ` and ` + "`NAME.cross`" + ` are biases.
+so. A block ` + "`calibrate NAME`" + ` between two stages trains nothing. It reads the attention of the stage that ` + "`from`" + ` names.
+Later stages have its results as the biases ` + "`NAME.self`" + ` and ` + "`NAME.cross`" + `.
 
     stage interpolate {}
 
-    stage calibrate {
+    calibrate lines {
       from    = interpolate
       samples = 1000
     }
 
     stage extrapolate {
-      model.decoder.self.bias  = calibrate.self
-      model.decoder.cross.bias = calibrate.cross
+      model.decoder.self.bias  = lines.self
+      model.decoder.cross.bias = lines.cross
     }
 
 A stage with ` + "`rounds`" + ` trains on the model's own answers to problems that are longer from round to round, from 10 digits to
@@ -156,7 +156,7 @@ A stage with ` + "`rounds`" + ` trains on the model's own answers to problems th
 Each of the 20 rounds has an equal share of the steps. Before its first step, the weights of that moment answer new
 problems of two digits more. An answer is kept if it is well-formed, as long as most, and has enough votes. The number of right
 answers is only reported. Then training continues with the kept answers of all rounds and with true problems of
-` + "`task.digits`" + `. The run directory has ` + "`answers-NNN.json`" + ` with the problems of each round, and ` + "`rounds.csv`" + `
+` + "`task.operands`" + `. The run directory has ` + "`answers-NNN.json`" + ` with the problems of each round, and ` + "`rounds.csv`" + `
 with the numbers of asked, kept and right answers.
 
 All stages share one program and one run directory. ` + "`mlc train`" + ` runs them in order, ` + "`--resume`" + ` continues where it
@@ -261,7 +261,7 @@ func expressions(b *strings.Builder) {
 
 // prelude lists the masks and biases that every spec knows.
 func prelude() []check.Definition {
-	doc := check.Inspect(check.Options{Path: "none", Read: func(string) ([]byte, error) { return []byte("arith 1\n"), nil }})
+	doc := check.Inspect(check.Options{Path: "none", Read: func(string) ([]byte, error) { return []byte("arith 2\n"), nil }})
 	return slices.DeleteFunc(doc.Definitions, func(d check.Definition) bool { return !d.Prelude })
 }
 
@@ -306,7 +306,7 @@ func blockSections(b *strings.Builder, s *dsl.Schema) {
 }
 
 func blockHead(row dsl.BlockRow) string {
-	label := map[dsl.Label]string{dsl.OptionalLabel: " [NAME]", dsl.KindLabel: " KIND", dsl.NameLabel: " NAME"}
+	label := map[dsl.Label]string{dsl.KindLabel: " KIND", dsl.NameLabel: " NAME"}
 	return "`" + row.Path + label[row.Label] + "`"
 }
 
@@ -320,11 +320,11 @@ func attributes(s *dsl.Schema, block string) string {
 		}
 		doc := r.Doc + later(r.Limit)
 		if r.Kinds != "" {
-			doc += "; " + tasksOf(s, r)
+			doc += "; " + tasksOf(s, r.Kinds)
 		}
 		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", name, cell(r.Takes()), quoted(r.DefaultWords()), cell(doc))
 		if slices.ContainsFunc(r.Choices, explained) {
-			fmt.Fprintf(&lists, "\nChoices of `%s`:\n\n%s", name, choices(r, ""))
+			fmt.Fprintf(&lists, "\nChoices of `%s`:\n\n%s", name, choices(s, r, ""))
 		}
 	}
 	if table.Len() == 0 {
@@ -336,14 +336,20 @@ func attributes(s *dsl.Schema, block string) string {
 func explained(o dsl.Option) bool { return o.Doc != "" || len(o.Args) > 0 || o.Code != "" }
 
 // choices lists the options of a Choice, with their arguments below them.
-func choices(r *dsl.Row, indent string) string {
+func choices(s *dsl.Schema, r *dsl.Row, indent string) string {
+	tasks := func(kinds string) string {
+		if kinds == "" {
+			return ""
+		}
+		return "; " + tasksOf(s, kinds)
+	}
 	var b strings.Builder
 	for _, o := range r.Choices {
-		fmt.Fprintf(&b, "%s- `%s`%s\n", indent, o.Name, after(": ", o.Doc+later(o.Limit)))
+		fmt.Fprintf(&b, "%s- `%s`%s\n", indent, o.Name, after(": ", o.Doc+later(o.Limit)+tasks(o.Kinds)))
 		for _, a := range o.Args {
-			fmt.Fprintf(&b, "%s  - `%s`%s: %s (%s)\n", indent, a.Path, after(", ", a.Doc+later(a.Limit)), a.Takes(), a.DefaultWords())
+			fmt.Fprintf(&b, "%s  - `%s`%s: %s (%s)\n", indent, a.Path, after(", ", a.Doc+later(a.Limit)+tasks(a.Kinds)), a.Takes(), a.DefaultWords())
 			if slices.ContainsFunc(a.Choices, explained) {
-				b.WriteString(choices(&a, indent+"    "))
+				b.WriteString(choices(s, &a, indent+"    "))
 			}
 		}
 	}
@@ -381,9 +387,9 @@ func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
 func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// tasksOf says which tasks have an attribute.
-func tasksOf(s *dsl.Schema, r *dsl.Row) string {
-	have := strings.Fields(r.Kinds)
+// tasksOf says which tasks are among kinds.
+func tasksOf(s *dsl.Schema, kinds string) string {
+	have := strings.Fields(kinds)
 	var others []string
 	for _, k := range s.Kinds {
 		if !slices.Contains(have, k.Name) {

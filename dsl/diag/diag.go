@@ -60,6 +60,12 @@ func New(code string, r Range, format string, args ...any) *Diagnostic {
 	return d
 }
 
+// Label returns the code as findings print it: with the name of a warning.
+func (d *Diagnostic) Label() string {
+	c, _ := Lookup(d.Code)
+	return c.Label()
+}
+
 // WithHelp sets the help text and returns d. An empty format changes nothing.
 func (d *Diagnostic) WithHelp(format string, args ...any) *Diagnostic {
 	if format != "" {
@@ -123,6 +129,7 @@ func (l List) shown() (List, int) {
 // jsonDiagnostic fixes the keys of the JSON form.
 type jsonDiagnostic struct {
 	Code     string     `json:"code"`
+	Name     string     `json:"name,omitempty"`
 	Severity Severity   `json:"severity"`
 	File     string     `json:"file"`
 	Line     int        `json:"line"`
@@ -148,8 +155,9 @@ func (l List) JSON(w io.Writer) error {
 	enc.SetEscapeHTML(false)
 	shown, _ := l.shown()
 	for _, d := range shown {
+		page, _ := Lookup(d.Code)
 		j := jsonDiagnostic{
-			Code: d.Code, Severity: d.Severity, File: d.Range.Start.File,
+			Code: d.Code, Name: page.Name, Severity: d.Severity, File: d.Range.Start.File,
 			Line: d.Range.Start.Line, Col: d.Range.Start.Col,
 			EndLine: d.Range.End.Line, EndCol: d.Range.End.Col,
 			Message: d.Message, Help: d.Help,

@@ -174,7 +174,7 @@ func TestUnknownCode(t *testing.T) {
 func TestPages(t *testing.T) {
 	const whole = "a title\n\nOne\nparagraph.\n\n-- broken --\nx\n-- mended --\ny\n"
 	got, err := parseCode("E0999", []byte(whole))
-	if want := (Code{"E0999", "a title", "One paragraph.", "x\n", "y\n"}); err != nil || got != want {
+	if want := (Code{"E0999", "", "a title", "One paragraph.", "x\n", "y\n"}); err != nil || got != want {
 		t.Errorf("%+v, %v, want %+v", got, err, want)
 	}
 	for _, part := range []string{"a title", "One\nparagraph.\n", "-- broken --\n", "-- mended --\ny\n"} {

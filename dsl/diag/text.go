@@ -68,7 +68,7 @@ func (d *Diagnostic) text(b *strings.Builder, lines func(Pos) (string, bool), co
 		level = yellow
 	}
 	p := d.Range.Start
-	fmt.Fprintf(b, "%s %s %s\n", paint(bold, printable(p.String())+":"), paint(level, fmt.Sprintf("%v[%s]:", d.Severity, d.Code)), printable(d.Message))
+	fmt.Fprintf(b, "%s %s %s\n", paint(bold, printable(p.String())+":"), paint(level, fmt.Sprintf("%v[%s]:", d.Severity, d.Label())), printable(d.Message))
 	line, ok := d.Source, d.Source != ""
 	if !ok && p.IsValid() {
 		line, ok = lines(p)

@@ -4,7 +4,7 @@ import "testing"
 
 func TestSeedless(t *testing.T) {
 	spec := func(name, seed, seeded string) string {
-		return "// from " + name + "\narith 1\n\ntrain {\n  lr = 1\n  seed       = " + seed + "\n  init_seed  = " + seed + "\n  seeded = " + seeded + "\n}\n"
+		return "// from " + name + "\narith 2\n\ntrain {\n  lr = 1\n  seed       = " + seed + "\n  init_seed  = " + seed + "\n  seeded = " + seeded + "\n}\n"
 	}
 	one, seed1 := Seedless(spec("a", "1", "1"))
 	two, seed2 := Seedless(spec("b", "2", "1"))

@@ -44,8 +44,8 @@ func TestArguments(t *testing.T) {
 func TestExactly(t *testing.T) {
 	var runs []*Run
 	for _, spec := range []string{
-		"train {\n optimizer = adamw(lr = 0.001, betas = [0.9, 0.98])\n schedule = constant\n}\nmodel looped {\n embed {\n  position = abacus(max = 16, inner = table(lr = 1))\n }\n}\n",
-		"train {\n optimizer = adamw(lr = 0.002, betas = [0.9, 0.98])\n schedule = cosine(warmup = 5%)\n}\nmodel looped {\n embed {\n  position = abacus(max = 16, inner = table(lr = 2))\n }\n}\n",
+		"train {\n optimizer = adamw(lr = 0.001, betas = [0.9, 0.98])\n schedule = constant\n}\nmodel {\n embed {\n  position = abacus(max = 16, inner = table(lr = 1))\n }\n}\n",
+		"train {\n optimizer = adamw(lr = 0.002, betas = [0.9, 0.98])\n schedule = cosine(warmup = 5%)\n}\nmodel {\n embed {\n  position = abacus(max = 16, inner = table(lr = 2))\n }\n}\n",
 	} {
 		r := &Run{}
 		r.Settings, r.order = spread(settings(spec))

@@ -37,7 +37,7 @@ func settings(spec string) (values map[string]string, order []string) {
 				set(path, strings.Join(words[1:len(words)-1], " "))
 			}
 			blocks = append(blocks[:len(blocks):len(blocks)], words[0])
-			if slices.Contains([]string{"stage", "bias", "mask", "table"}, words[0]) { // a spec may have several
+			if slices.Contains([]string{"stage", "calibrate", "bias", "mask", "table"}, words[0]) { // a spec may have several
 				blocks[len(blocks)-1] = strings.Join(words[:len(words)-1], " ")
 			}
 		case words[len(words)-1] == "{}":

@@ -208,7 +208,7 @@ def _settings(spec: str) -> Dict[str, str]:
             if len(words) > 2:
                 values[".".join(blocks + words[:1])] = " ".join(words[1:-1])
             if words[-1] == "{":
-                several = words[0] in ("stage", "bias", "mask")
+                several = words[0] in ("stage", "calibrate", "bias", "mask", "table")
                 blocks.append(" ".join(words[:-1]) if several else words[0])
         elif "=" in words:
             at = words.index("=")

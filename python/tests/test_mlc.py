@@ -17,7 +17,7 @@ from mlc import _command
 
 HERE = pathlib.Path(__file__).parent.parent
 
-KERPLE = """arith 1
+KERPLE = """arith 2
 attention {
   heads = 2
   width = 8
@@ -48,10 +48,10 @@ def run(tmp_path_factory):
 
 
 BROKEN = {
-    "one error": "arith 1\nattention { heads = 4  bias = nope }\n",
+    "one error": "arith 2\nattention { heads = 4  bias = nope }\n",
     "two errors, and a warning": KERPLE.replace("heads = 2", "heads = -2").replace("r1[h]", "r3[h]") + "mask unused { value = i == j }\n",
-    "syntax": "arith 1\nattention { heads = = }\n",
-    "no spec": "arith 1\n{",
+    "syntax": "arith 2\nattention { heads = = }\n",
+    "no spec": "arith 2\n{",
 }
 
 
@@ -116,7 +116,7 @@ def test_stages():
     """A run of stages is its last training; each has weights of its own."""
     spec = HERE.parent / "specs/small/successor_abc.arith"
     sets = {"model.width": 8, "model.heads": 1, "model.ffn": "relu(hidden = 8)", "eval.samples": 10,
-            "stage.calibrate.self.keep": "value >= mean", "stage.calibrate.cross.keep": "value >= mean"}
+            "calibrate.calibrate.self.keep": "value >= mean", "calibrate.calibrate.cross.keep": "value >= mean"}
     with pytest.raises(mlc.Error, match="^successor_abc: stage interpolate: its budget of 1 steps? is used up"):
         mlc.train(spec, sets, out="stopped", flags=["--steps", "1", "--device", "cpu"], quiet=True)
     run = mlc.train(spec, sets, out="staged", flags=["--steps", "1", "--device", "cpu", "--go-on"], quiet=True)
@@ -166,7 +166,7 @@ def test_attention_is_cached(monkeypatch):
     wide = mlc.attention("k.arith", {"attention.width": 16})
     assert wide is not made and wide.attention is not made.attention
     assert len(folders()) == 2
-    pathlib.Path("k.arith").write_text('arith 1\ninclude "part.arith" {}\n')
+    pathlib.Path("k.arith").write_text('arith 2\ninclude "part.arith" {}\n')
     pathlib.Path("part.arith").write_text(KERPLE)
     assert mlc.attention("k.arith") is made
     pathlib.Path("part.arith").write_text(KERPLE.replace("1 + ", "2 + "))

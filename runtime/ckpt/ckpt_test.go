@@ -21,7 +21,7 @@ import (
 
 func example() File {
 	return File{
-		Meta: map[string]string{"step": "12", "spec": "arith 1\ntask <successor> & more\n"},
+		Meta: map[string]string{"step": "12", "spec": "arith 2\ntask <successor> & more\n"},
 		Tensors: []Tensor{
 			{"weight", []int{2, 3}, []float32{1, -2.5, 0, float32(math.Inf(1)), 1e-45, 3}},
 			{"a.scalar", []int{}, []float32{7}},

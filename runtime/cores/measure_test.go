@@ -47,13 +47,13 @@ func TestQueueIsAsForetold(t *testing.T) {
 // short.
 func costly(t *testing.T) program.Model {
 	t.Helper()
-	const spec = `arith 1
+	const spec = `arith 2
 
 task successor {
-  below = 100
+  operands = below(100)
 }
 
-model transformer {
+model {
   width          = 8
   heads          = 2
   ffn            = relu(hidden = 8)

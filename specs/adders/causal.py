@@ -292,12 +292,10 @@ def load():
 
 # What it was trained by.
 SPEC = """
-arith 1
+arith 2
 
 task addition {
-  below      = 10000000000
-  sampling   = permutation
-  epochs     = reordered
+  operands   = below(bound = 10000000000, sampling = permutation, epochs = reordered)
   base       = 10
   vocabulary = used
   start      = true
@@ -313,7 +311,7 @@ task addition {
   loss_on    = answer
 }
 
-model adder {
+model {
   width   = 2
   heads   = 1
   ffn     = relu(hidden = 1, init = normal(1.5))
@@ -330,7 +328,7 @@ model adder {
     norm     = none
   }
 
-  loop {
+  decoder_only {
     layers = 1
     times  = 1
     inject = none
@@ -382,36 +380,33 @@ train {
   schedule   = trapezoid(warmup = 5%, cooldown = 50%)
   clip       = none
   batch      = 32
-  ramp       = 0%
-  ramp_from  = auto
+  ramp       = none
   lengths    = sorted
   microbatch = auto
   chunk      = auto
   budget     = 20ksteps
   report     = brief(every = auto, problems = 64)
-  precision  = auto
+  precision  = f32
   seed       = 0
   keep       = last
   stop       = none
 }
 
 eval {
-  grid           = none
-  diagonal       = none
-  digits         = [1, 5, 8, 9, 10]
-  samples        = 2000
-  pad            = zero(to = 11, step = 1, answer = none)
-  metric         = exact_match
-  mode           = verify
-  times          = none
-  settle         = none
-  every          = none
-  during         = auto
-  during_samples = 100
+  grid     = none
+  diagonal = none
+  digits   = [1, 5, 8, 9, 10]
+  samples  = 2000
+  pad      = zero(to = 11, step = 1, answer = none)
+  metric   = exact_match
+  mode     = verify
+  times    = none
+  settle   = none
+  during   = none
 }
 
 vet {
-  V018 = off
+  implausible_number = off
 }
 """
 

@@ -101,7 +101,7 @@ func attentionOf(b attentionBias, mask, value string, causal bool, shape string)
 	if causal {
 		name, value = name+"_causal", "causal() && "+value
 	}
-	text := fmt.Sprintf("arith 1\nattention {\n%s  bias = %s\n  mask = %s\n}\n%s\n", shape, b.value, value, b.definition)
+	text := fmt.Sprintf("arith 2\nattention {\n%s  bias = %s\n  mask = %s\n}\n%s\n", shape, b.value, value, b.definition)
 	a, found, err := compiler.CompileAttention(check.Options{Path: name + ".arith", Read: func(string) ([]byte, error) { return []byte(text), nil }})
 	if err == nil && found.HasErrors() {
 		var list strings.Builder
