@@ -40,8 +40,8 @@ var tiny = map[string]string{
 	"specs/abacus/table1":     "task.operands=digits(1..2) task.length=1..2",
 	"specs/abacus/table2":     "task.operands=digits(1..2) task.length=1..2",
 	"specs/looped8x2":         "task.operands=digits(1..2)",
-	"specs/bias/addition_abc": "calibrate.calibrate.cross.keep=value>=mean+std",
-	"specs/bias/nx1_abc":      "calibrate.calibrate.cross.keep=value>=mean+std",
+	"specs/bias/addition_abc": "calibrate.abc.cross.keep=value>=mean+std",
+	"specs/bias/nx1_abc":      "calibrate.abc.cross.keep=value>=mean+std",
 }
 
 // points are the trainings of a sweep that are trained; otherwise the first two, which have

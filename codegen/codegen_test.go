@@ -148,7 +148,7 @@ func TestFilesAreSorted(t *testing.T) {
 // TestStagesArePackages wants a package for each stage that trains and main around
 // them, each file with its header and in gofmt's form.
 func TestStagesArePackages(t *testing.T) {
-	p := compile(t, "small/successor_abc", "model.width=16", "model.ffn=relu(hidden = 16)", "calibrate.calibrate.cross.direction=[[1, -1], [1, 0]]")
+	p := compile(t, "small/successor_abc", "model.width=16", "model.ffn=relu(hidden = 16)", "calibrate.abc.cross.direction=[[1, -1], [1, 0]]")
 	files, err := Generate(p, Options{Version: "1.2.3", Path: "example.com/trial/abc"})
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +171,7 @@ func TestStagesArePackages(t *testing.T) {
 		"interpolate/plan.go":         {"Attention: ", "b.cross.At(0),"},
 		"interpolate/kernels.go":      {"package interpolate\n"},
 		"extrapolate/kernels_test.go": {"package extrapolate\n"},
-		"extrapolate/spec.arith":      {"calibrate calibrate {\n"},
+		"extrapolate/spec.arith":      {"calibrate abc {\n"},
 	} {
 		for _, part := range parts {
 			if !strings.Contains(byPath[path], part) {
@@ -179,7 +179,7 @@ func TestStagesArePackages(t *testing.T) {
 			}
 		}
 	}
-	if strings.Contains(byPath["extrapolate/plan.go"], "Attention: ") || byPath["calibrate/model.go"] != "" || byPath["extrapolate/main.go"] != "" {
+	if strings.Contains(byPath["extrapolate/plan.go"], "Attention: ") || byPath["abc/model.go"] != "" || byPath["extrapolate/main.go"] != "" {
 		t.Error("there is more than two packages and one program for attention")
 	}
 }

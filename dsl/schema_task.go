@@ -38,7 +38,7 @@ func taskRows() []Row {
 			{Name: "digits", Doc: "numbers by their length", Args: []Row{
 				{Path: "range", Type: IntRange, Default: "1..20", Min: 1, Max: 1000, Doc: "significant digits, each length equally likely"}}},
 			{Name: "below", Doc: "all numbers below a bound, in an order drawn once", Kinds: numbers, Args: []Row{
-				{Path: "bound", Type: Int, Min: 2, Max: 1 << 40, Doc: "the bound"},
+				{Path: "bound", Type: Int, Min: 2, Max: 1 << 40, Doc: "first number that does not occur"},
 				{Path: "sampling", Type: Choice, Default: "permutation", Kinds: "successor addition nx1 parity", Doc: "lists that the numbers come from", Choices: []Option{
 					{Name: "permutation", Doc: "each number below the bound once per epoch"},
 					{Name: "released", Doc: "lists of the released code of Duan & Shi 2023, for below(1Mi): for addition and nx1 more short numbers than in a permutation, none above 10^6, with repetitions, and no factor 0; for parity equally many strings of each length from 1 to 18 bits"},

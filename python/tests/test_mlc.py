@@ -116,7 +116,7 @@ def test_stages():
     """A run of stages is its last training; each has weights of its own."""
     spec = HERE.parent / "specs/small/successor_abc.arith"
     sets = {"model.width": 8, "model.heads": 1, "model.ffn": "relu(hidden = 8)", "eval.samples": 10,
-            "calibrate.calibrate.self.keep": "value >= mean", "calibrate.calibrate.cross.keep": "value >= mean"}
+            "calibrate.abc.self.keep": "value >= mean", "calibrate.abc.cross.keep": "value >= mean"}
     with pytest.raises(mlc.Error, match="^successor_abc: stage interpolate: its budget of 1 steps? is used up"):
         mlc.train(spec, sets, out="stopped", flags=["--steps", "1", "--device", "cpu"], quiet=True)
     run = mlc.train(spec, sets, out="staged", flags=["--steps", "1", "--device", "cpu", "--go-on"], quiet=True)
