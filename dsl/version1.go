@@ -79,7 +79,7 @@ type upgrader struct {
 	src          string
 	calibrations []string // names of stages that calibrate
 	changes      []change
-	bodies       int
+	bodies       int // of the file and of its includes
 }
 
 type change struct {
@@ -224,7 +224,7 @@ func (u *upgrader) leaves(all []*leaf) {
 		case "task.operands", "eval.operands":
 			u.rename(l)
 		case "model.loop.times":
-			if l.in == "" && len(l.Path) == 1 && u.text(l.Value.Range) == "1" {
+			if l.in == "" && u.bodies == 1 && len(l.Path) == 1 && u.text(l.Value.Range) == "1" { // no included file has more
 				u.remove(l)
 			}
 		default:

@@ -15,7 +15,7 @@ import (
 // overviewSpec lists the settings of a spec that docs/figures/overview.svg shows.
 var overviewSpec = []struct{ text, path, value string }{
 	{"task addition {", "task", "addition"},
-	{"  operands = digits(1..10)", "task.operands", "digits(1..10)"},
+	{"  operands = digits(1..10)", "task.operands.range", "1..10"},
 	{"}", "", ""},
 	{"model {", "", ""},
 	{"  width = 128", "model.width", "128"},

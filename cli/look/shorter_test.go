@@ -17,7 +17,7 @@ func TestShorter(t *testing.T) {
 	const want = `arith 2
 
 task successor {
-  operands      = below(1Mi)
+  operands   = below(bound = 1Mi, sampling = permutation, epochs = reordered)
   pad        = zero(to = 7, step = 3, answer = none)
   holdout    = 12.5%
 }

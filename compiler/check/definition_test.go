@@ -104,7 +104,7 @@ func TestPreludeMasks(t *testing.T) {
 		{"antiwindow(left = 0, right = 0, step = 2)", 9, "------00- ----00--- --00----- 00-------"},
 		{"!(causal || window(0, 1))", 4, "--00 ---0 ---- ----"},
 	} {
-		spec := one(t, "task successor {}\nvet { V002 = off  V014 = off }\nmodel.decoder.cross.mask = "+c.mask)
+		spec := one(t, "task successor {}\nvet { no_key = off  blind_window = off }\nmodel.decoder.cross.mask = "+c.mask)
 		if got := draw(spec, spec.Model.Decoder.Cross.Mask, 4, c.keys); got != c.want {
 			t.Errorf("%s is %s, want %s", c.mask, got, c.want)
 		}

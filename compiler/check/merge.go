@@ -172,7 +172,7 @@ func (m *merger) known(parent string, id dsl.Ident) bool {
 		return true
 	case m.lang.row(path) != nil:
 		m.report("E0213", id.Range, "%s is an attribute, not a block", path).WithHelp("write %s = value", id.Name)
-	case strings.HasPrefix(path, "calibrate.") && m.lang.blocks[id.Name] != nil:
+	case strings.HasPrefix(path, "calibrate.") && m.lang.blocks[id.Name] != nil && overridable(id.Name):
 		m.report("E0201", id.Range, "%s has no block %q", parent, id.Name).WithHelp("a calibration trains nothing: set %s in a stage", id.Name)
 	case m.lang.renamed(path) != "":
 		m.report("E0201", id.Range, "%s has no block %q", parent, id.Name).WithHelp("%s", m.lang.renamed(path))

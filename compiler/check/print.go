@@ -227,7 +227,7 @@ func (p *printer) definition(d *definition) {
 func (p *printer) switchedOff() {
 	var ls []line
 	for _, name := range p.lang.schema.Names("vet") {
-		if !p.wanted(name) {
+		if p.get("vet." + name).is("off") {
 			ls = append(ls, line{name, "off"})
 		}
 	}

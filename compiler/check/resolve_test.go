@@ -105,8 +105,8 @@ func TestSuccessor(t *testing.T) {
 			Encoder:  Stack{Times: 1},
 			Decoder: Stack{
 				Layers: 2, Times: 1,
-				Self:  &Site{Mask: parsed(t, "j <= i && (i - 1 <= j && j <= i)"), Scale: 0.25, Dropout: 0.1},
-				Cross: &Site{Mask: parsed(t, "J - i - 2 <= j && j <= J - i - 2 + 1"), Scale: 0.25, Dropout: 0.1},
+				Self:  &Site{Mask: parsed(t, "j <= i && (1 * i + 0 - 1 <= j && j <= 1 * i + 0 + 1 - 1 + 0)"), Scale: 0.25, Dropout: 0.1},
+				Cross: &Site{Mask: parsed(t, "J - 2 - 0 - 1 * i - 1 + 1 - 0 <= j && j <= J - 2 - 0 - 1 * i + 1"), Scale: 0.25, Dropout: 0.1},
 			},
 		},
 		Train: Train{Optimizer: "adam", Train: config.Train{

@@ -281,7 +281,7 @@ func (s *scope) name(e *dsl.Expr) *expr.Expr {
 	if d := s.definition(e.Text); d != nil {
 		return s.use(d, e)
 	}
-	if stage, site, ok := strings.Cut(e.Text, "."); ok && !s.rows && s.where(s.stageBlock(stage)).Start.IsValid() {
+	if stage, site, ok := strings.Cut(e.Text, "."); ok && !s.rows && s.places[s.stageBlock(stage)].Start.IsValid() {
 		return s.result(e, stage, site)
 	}
 	if functionNamed(e.Text) != nil || e.Text == "sum" || e.Text == "table" {

@@ -143,11 +143,11 @@ func TestLinesAsCalibrated(t *testing.T) {
 		paired bool
 	}{{"task successor {\n", false}, {"task addition {\n  interleave = true\n", false}, {"task addition {\n", true}} {
 		for slope := -3; slope <= 3; slope++ {
-			k := one(t, c.task+fmt.Sprintf(`  digits = 1..6
+			k := one(t, c.task+fmt.Sprintf(`  operands = digits(1..6)
   pad    = zero(to = 8)
 }
 stage first {}
-stage lines {
+calibrate lines {
   from            = first
   extend          = 9
   cross.direction = [1, %d]

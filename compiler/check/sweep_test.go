@@ -130,7 +130,7 @@ func TestSlugs(t *testing.T) {
 		}
 		seen[p.Slug] = true
 	}
-	if want := "digits-1-5-bias-0.5-i-x"; !strings.HasPrefix(points[0].Slug, want) {
+	if want := "operands-digits-1-5-bias-0.5-i-x"; !strings.HasPrefix(points[0].Slug, want) {
 		t.Errorf("%s is called %s, want %s…", points[0].Name, points[0].Slug, want)
 	}
 }

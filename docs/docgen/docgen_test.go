@@ -48,7 +48,7 @@ func TestPages(t *testing.T) {
 		}
 	}
 	for _, c := range diag.Codes() {
-		if strings.Count(codes, "### "+c.ID+"\n") != 1 {
+		if strings.Count(codes, "### "+c.Label()+"\n") != 1 {
 			t.Errorf("codes.md lacks %s", c.ID)
 		}
 	}

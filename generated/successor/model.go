@@ -29,7 +29,7 @@ var model = program.Model{
 	Params:   device.Flat(&embedGroup, &decoderGroup, &headGroup),
 	Plan:     plan,
 	Spec:     specText,
-	SpecHash: "e14298a1093fc528e053fc2ff900038311d69aea3366d1475c4ced1932bb0170",
+	SpecHash: "b8da5561fe66f8c41d0b5102cebd4035e7c4d13031672cd2e7339e224213b33d",
 	Task: task.Config{
 		Base:    10,
 		Below:   1048576,
