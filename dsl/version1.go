@@ -220,7 +220,9 @@ func (u *upgrader) leaves(all []*leaf) {
 		case "eval.during", "eval.during_samples":
 			u.joined(l, with("eval.every"))
 		case "train.precision":
-			u.values(l, func(text string) string { return map[bool]string{true: "f32", false: text}[text == "auto"] })
+			u.values(l, replacing("auto", "f32"))
+		case "train.throttle":
+			u.values(l, replacing("false", "none", "true", "loss"))
 		case "task.operands", "eval.operands":
 			u.rename(l)
 		case "model.loop.times":
@@ -232,6 +234,18 @@ func (u *upgrader) leaves(all []*leaf) {
 				u.change(l.Path[len(l.Path)-1].Range, c.Name)
 			}
 		}
+	}
+}
+
+// replacing returns a function that replaces words: an old one, the new one, and so on.
+func replacing(words ...string) func(string) string {
+	return func(text string) string {
+		for n := 0; n < len(words); n += 2 {
+			if words[n] == text {
+				return words[n+1]
+			}
+		}
+		return text
 	}
 }
 

@@ -29,7 +29,7 @@ var model = program.Model{
 	Params:   device.Flat(&embedGroup, &decoderGroup, &headGroup),
 	Plan:     plan,
 	Spec:     specText,
-	SpecHash: "b8da5561fe66f8c41d0b5102cebd4035e7c4d13031672cd2e7339e224213b33d",
+	SpecHash: "8cee015b28c4631015aaddf1620274cf0a8a31831274366329586f1557672048",
 	Task: task.Config{
 		Base:    10,
 		Below:   1048576,

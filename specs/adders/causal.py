@@ -374,7 +374,7 @@ table parabola {
 train {
   loss       = cross_entropy
   reduce     = mean
-  throttle   = false
+  throttle   = none
   optimizer  = adam(lr = 0.3, betas = [0.9, 0.98], eps = 1e-9)
   average    = none
   schedule   = trapezoid(warmup = 5%, cooldown = 50%)
