@@ -56,7 +56,7 @@ func TestCeilingsOfTasks(t *testing.T) {
 		sines   = "embed.position = sinusoidal"
 		alibi   = "decoder.self.bias = alibi()"
 		rope    = "decoder.cross.rotary = rope()"
-		ropes   = "loop.self.rotary = rope()"
+		ropes   = "decoder_only.self.rotary = rope()"
 		exactly = "j == i + 1"
 	)
 	counts := make(map[bool]int)
@@ -76,10 +76,10 @@ func TestCeilingsOfTasks(t *testing.T) {
 		decoder(bits, one, previous, exactly), decoder(bits, one, previous, "j == i || j == i + 2"), decoder(bit, one, previous, "true"), decoder(bit, one, previous, "j <= 4"),
 		loop(text, two, "i - j <= 3"), loop(text, two, "true", ropes), loop(text, one, "j >= 2", abacus), loop(text, two, "j >= 1", ropes), loop(textUp, two, "i - j <= 2", ropes), loop(text, two, "i - j <= 2", abacus),
 		loop(text, two, "j >= 0", abacus),
-		loop(again, one, shift, "loop.times = digits"), loop(again, one, shift, "loop.times = digits - 1"), loop(again, one, shift, "loop.times = 4"), loop(again, one, shift, "loop.times = prompt - 2"),
-		loop(again, two, previous, "loop.times = digits - 1"), loop(back, one, shift, "loop.times = 2 * digits - 1"), loop(back, one, shift, "loop.times = digits + operands"),
-		loop(odd, one, shift, "loop.times = digits"), loop(odd, one, shift, "loop.times = operands + 2"), loop(odd, one, previous, "loop.times = prompt"),
-		loop(text, one, previous, "loop.times = prompt"), loop(text, one, previous, "loop.times = 2 * digits - 1"), loop(text, one, previous, "loop.times = 2 * digits + operands - 1"),
+		loop(again, one, shift, "decoder_only.times = digits"), loop(again, one, shift, "decoder_only.times = digits - 1"), loop(again, one, shift, "decoder_only.times = 4"), loop(again, one, shift, "decoder_only.times = prompt - 2"),
+		loop(again, two, previous, "decoder_only.times = digits - 1"), loop(back, one, shift, "decoder_only.times = 2 * digits - 1"), loop(back, one, shift, "decoder_only.times = digits + operands"),
+		loop(odd, one, shift, "decoder_only.times = digits"), loop(odd, one, shift, "decoder_only.times = operands + 2"), loop(odd, one, previous, "decoder_only.times = prompt"),
+		loop(text, one, previous, "decoder_only.times = prompt"), loop(text, one, previous, "decoder_only.times = 2 * digits - 1"), loop(text, one, previous, "decoder_only.times = 2 * digits + operands - 1"),
 	}, 30) {
 		read := func(string) ([]byte, error) { return []byte("arith 2\n" + src), nil }
 		spec, list := check.Resolve(check.Options{Path: "a.arith", Read: read})

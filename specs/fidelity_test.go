@@ -174,7 +174,7 @@ func TestFidelityOfCells(t *testing.T) {
 // operands, of the paper's recipe for addition.
 func TestFidelityOfBiases(t *testing.T) {
 	spec, list := check.Resolve(check.Options{Path: "bias/addition_vanilla.arith", Read: os.ReadFile,
-		Set: []string{"model.init=xavier(biases = uniform)", "task.operands=below(1Mi)", "", "task.operands.epochs=same"}})
+		Set: []string{"model.init=xavier(biases = uniform)", "task.operands=below(1Mi, epochs = same)"}})
 	silent(t, "bias/addition_vanilla.arith", list)
 	p, err := model.Build(spec)
 	if err != nil {

@@ -56,7 +56,7 @@ func TestWords(t *testing.T) {
 		{"windows", `C:\runs\x-1`, `C:\runs\x-1`},
 		{"windows", `C:\my runs\x`, `"C:\my runs\x"`},
 		{"windows", "", `""`},
-		{"windows", "task.operands=digits(1..3)", "task.operands=digits(1..3)"},
+		{"windows", "train.seed=1..3", "train.seed=1..3"},
 		{"windows", "eval.grid=[1..2]", `"eval.grid=[1..2]"`},
 	} {
 		if got := wordFor(c.system, c.word); got != c.want {
