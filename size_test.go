@@ -25,7 +25,7 @@ const budget = `
 	board 400 # event files, which trainers wrote
 	cli 1800 # a verb a file; explain for attention alone, and its stages
 	cli/build 1650 # attention for PyTorch; the go command of a Python environment
-	cli/look 3150 # the summary of attention alone; the positions of a model
+	cli/look 3151 # the summary of attention alone; the positions of a model; names of warnings
 	cli/paths 250 # folders that appear whole, which exports had
 	cli/project 650 # specs of attention alone
 	cli/results 1800 # attention for a problem as plot draws it; losses of texts

@@ -105,10 +105,7 @@ func ExplainCode(sh *shell.Shell, id string) error {
 func nearestCode(id string) string {
 	var names []string
 	for _, c := range diag.Codes() {
-		names = append(names, c.ID)
-		if c.Name != "" {
-			names = append(names, c.Name)
-		}
+		names = append(names, strings.Fields(c.Label())...)
 	}
 	if n := diag.Nearest(id, names); n != "" {
 		return fmt.Sprintf(": did you mean %s?", n)

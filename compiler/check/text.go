@@ -12,7 +12,7 @@ import (
 // readText reads the file of a task of text. It returns nil after an error.
 func (c *checker) readText(rule tokens.Rule) *Problems {
 	file, v := c.values["task.path"], c.get("task.length")
-	lo, length := c.pair("task.length")
+	lo, length := c.get("task.length").pair()
 	if lo != length {
 		c.report("E0206", v.at, "task.length takes one number for a text, not %s", v.text).WithHelp("write length = %d: every problem is a window of so many tokens", length)
 		return nil

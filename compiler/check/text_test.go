@@ -7,8 +7,8 @@ import (
 
 // TestTextFiles wants each fault of a text at its place, with what to do.
 func TestTextFiles(t *testing.T) {
-	const head = "arith 1\n\ntask text {\n  path = \"a.txt\"\n  length = 4\n"
-	const model = "}\n\nmodel.loop.layers = 1\n"
+	const head = "arith 2\n\ntask text {\n  path = \"a.txt\"\n  length = 4\n"
+	const model = "}\n\nmodel.decoder_only.layers = 1\n"
 	long := strings.Repeat("abcde", 20)
 	many := ""
 	for r := rune(0x4e00); r < 0x4e00+maxSymbols+1; r++ {
@@ -28,14 +28,14 @@ func TestTextFiles(t *testing.T) {
 		{"range", strings.Replace(head, "= 4", "= 1..4", 1) + model, long, "a.arith:5:12: error[E0206]: task.length takes one number for a text, not 1..4"},
 		{"words", head + "  tokens = words\n" + model, long, "E0321]: the tokens of a text are its characters"},
 		{"missing", strings.Replace(head, "a.txt", "b.txt", 1) + model, long, "a.arith:4:10: error[E0107]: cannot read b.txt"},
-		{"no path", "arith 1\n\ntask text {\n" + model, long, "E0308]: task text needs path"},
+		{"no path", "arith 2\n\ntask text {\n" + model, long, "E0308]: task text needs path"},
 		{"encoder", head + "}\n", long, "E0401]: task text"},
 		{"digits", head + model + "\neval.digits = [5]\n", long, "E0214]: eval.digits does not belong to task text"},
-		{"every", head + model + "\neval.every = 5steps\n", long, "E0214]: eval.every does not belong to task text"},
+		{"every", head + model + "\neval.during = tests(every = 5steps)\n", long, "E0214]: eval.during does not belong to task text"},
 		{"best", head + model + "\ntrain.keep = best()\n", long, "E0333]: train.keep = best compares tests of answers, which a text does not have"},
 		{"accuracy", head + model + "\ntrain.stop = accuracy()\n", long, "E0333]: train.stop = accuracy compares tests of answers"},
 		{"lanes", head + model + "\ntrain.lanes = 8\nmodel.width = 8\n", long, "E0357]: models of train.lanes = 8 are compared by their answers, which a text does not have"},
-		{"prompt", head + model + "\nmodel.loop.times = prompt\n", long, "E0350]: times = prompt, but all windows of a text have the same length"},
+		{"prompt", head + model + "\nmodel.decoder_only.times = prompt\n", long, "E0350]: times = prompt, but all windows of a text have the same length"},
 		{"positions", head + model + "\nmodel.embed.position = learned(max = 3)\n", long, "E0304]: max = 3 is fewer than the 4 positions"},
 	} {
 		files := map[string]string{"a.arith": c.spec, "a.txt": c.file}
@@ -49,7 +49,7 @@ func TestTextFiles(t *testing.T) {
 
 // TestText wants the sizes of a model of text, and a spec that its run reads again.
 func TestText(t *testing.T) {
-	files := map[string]string{"a.arith": "arith 1\n\ntask text {\n  path = \"a.txt\"\n  length = 4\n}\n\nmodel.loop.layers = 1\n", "a.txt": "b→a\r\n" + strings.Repeat("ab→", 20)}
+	files := map[string]string{"a.arith": "arith 2\n\ntask text {\n  path = \"a.txt\"\n  length = 4\n}\n\nmodel.decoder_only.layers = 1\n", "a.txt": "b→a\r\n" + strings.Repeat("ab→", 20)}
 	s, list := resolve(files, "a.arith")
 	if len(list) > 0 {
 		t.Fatal(textOf(list, files))
