@@ -39,7 +39,7 @@ var columns = []column{
 	{"loss", "loss", true, func(r *row) string {
 		return orNothing(r.Loss, lossText)
 	}, func(r *row) string { return orNothing(r.Loss, exactly) }},
-	{"held_out", "held out", true, func(r *row) string { return percent(r.ExactMatch) }, func(r *row) string { return orNothing(r.ExactMatch, exactly) }},
+	{"held_out", "held out", true, func(r *row) string { return percent(r.ExactMatch) + orNothing(r.HeldOut, lossText) }, func(r *row) string { return orNothing(r.ExactMatch, exactly) }},
 	{eval.ID, eval.ID, true, func(r *row) string { return percent(r.ID) }, func(r *row) string { return orNothing(r.ID, exactly) }},
 	{eval.OOD, eval.OOD, true, func(r *row) string { return percent(r.OOD) }, func(r *row) string { return orNothing(r.OOD, exactly) }},
 	{eval.Overall, eval.Overall, true, func(r *row) string { return percent(r.Overall) }, func(r *row) string { return orNothing(r.Overall, exactly) }},

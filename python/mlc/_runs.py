@@ -142,7 +142,10 @@ def runs(folder: Union[str, "os.PathLike[str]"] = "runs") -> pd.DataFrame:
                 row["step"] = metrics.index[-1]
                 row.update({key: metrics[key].iloc[-1] for key in ("loss", "exact_match", "seconds") if key in metrics})
             if (run.folder / "eval" / "result.json").exists():
-                row.update({key: run.result().get(key) for key in ("id", "ood", "ood100", "overall")})
+                result = run.result()
+                row.update({key: result.get(key) for key in ("id", "ood", "ood100", "overall")})
+                if "text" in result:
+                    row["bits"] = result["text"]["bits"]
             row.update(run.settings)
         except (OSError, ValueError, KeyError, TypeError) as error:
             row["problem"] = str(error)

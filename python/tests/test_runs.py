@@ -94,11 +94,15 @@ class TestRun(unittest.TestCase):
     def test_runs(self):
         self.make("one")
         (self.make("broken") / "run.json").write_text("{")
+        text = self.make("text") / "eval" / "result.json"
+        text.write_text('{"by_cell": [], "text": {"of": "the held-out text", "characters": 9, "loss": 0.6931, "bits": 1}}')
         begun = self.make("begun")
         for name in ("metrics.jsonl", "eval/result.json"):
             (begun / name).unlink()
         found = mlc.runs(self.folder).set_index("dir")
-        self.assertEqual(sorted(found.index), ["begun", "broken", "one"])
+        self.assertEqual(sorted(found.index), ["begun", "broken", "one", "text"])
+        self.assertEqual(found.loc["text", "bits"], 1)
+        self.assertTrue(np.isnan(found.loc["one", "bits"]))
         self.assertEqual(found.loc["one", "step"], 2)
         self.assertEqual(found.loc["one", "id"], 0.5)
         self.assertEqual(found.loc["one", "model.width"], "64")
