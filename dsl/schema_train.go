@@ -47,6 +47,12 @@ func trainRows() []Row {
 				{Path: "betas", Type: RealList, Default: "[0.9, 0.99]", Len: 2, Min: 0, Max: 0.999999, Doc: "share of the momentum in a step's direction, and the momentum's decay"},
 				decay("0.1"),
 			}, Doc: "Chen et al. 2023"},
+			{Name: "sgd", Args: []Row{
+				lr("0.1"),
+				{Path: "momentum", Type: Real, Default: "0.9", Min: 0, Max: 0.999999, Doc: "decay rate of the sum of gradients"},
+				{Path: "nesterov", Type: Bool, Default: "false", Doc: "Nesterov momentum; adds the gradient to that sum again"},
+				decay("0"),
+			}, Doc: "Sutskever et al. 2013, as torch.optim.SGD: the decay is added to the gradient"},
 			{Name: "muon", Args: append(adam(), decay("0.1"),
 				Row{Path: "momentum", Type: Real, Default: "0.95", Min: 0, Max: 0.999999, Doc: "for matrices: decay rate of the gradient average"},
 				Row{Path: "nesterov", Type: Bool, Default: "true", Doc: "for matrices: Nesterov momentum; adds the gradient to that average again"},

@@ -40,6 +40,8 @@ SYMBOLS = "$*+-/0123456789@^"  # token ids are places in it
 ADAM = dict(lr=1e-2, betas=(0.9, 0.98), eps=1e-9)
 LION = dict(lr=1e-2, betas=(0.9, 0.99))
 LION_DECAY = 0.5  # of tables and matrices
+SGD = dict(lr=1e-2, momentum=0.875)
+SGD_DECAY = 0.5  # of tables and matrices
 GROKFAST = dict(alpha=0.75, lamb=1.5)
 MUON = dict(lr=1e-2, weight_decay=0.5)  # of tables, too
 LEARNED_POSITIONS = 8
@@ -190,6 +192,15 @@ def lion(params: Params) -> torch.optim.Optimizer:
     return Lion([{"params": [x], "decay": LION_DECAY if x.dim() > 1 else 0} for x in params.values()], **LION)
 
 
+def sgd(params: Params) -> torch.optim.Optimizer:
+    groups = [{"params": [x], "weight_decay": SGD_DECAY if x.dim() > 1 else 0} for x in params.values()]
+    return torch.optim.SGD(groups, **SGD)
+
+
+def nesterov(params: Params) -> torch.optim.Optimizer:
+    return torch.optim.SGD(params.values(), **SGD, nesterov=True)
+
+
 def muon(params: Params) -> torch.optim.Optimizer:
     return Muon(params, (0.9, 0.98), 1e-9, adjust_lr_fn="match_rms_adamw")
 
@@ -269,6 +280,8 @@ VARIANTS = {
     "closing": Variant(11, 0, 2, "relu", in_order, lines_self, closing_cross, heads=4,
                        given=(("self", SELF_LINES), ("cross", CLOSING_LINES)), steps=1),
     "lion": Variant(12, 0, 1, "relu", in_order, causal_self, open_cross, steps=10, optimizer=lion),
+    "sgd": Variant(17, 0, 1, "relu", in_order, causal_self, open_cross, steps=10, optimizer=sgd),
+    "nesterov": Variant(18, 0, 1, "relu", in_order, causal_self, open_cross, steps=10, optimizer=nesterov),
     "muon": Variant(13, 0, 1, "relu", in_order, causal_self, open_cross, steps=10, optimizer=muon),
     "original_muon": Variant(14, 1, 1, "relu", in_order, causal_self, open_cross, steps=4, optimizer=original_muon),
     "grouped": Variant(16, 0, 2, "relu", in_order, kerple_self, open_cross, KERPLE, heads=4, scheme=Scheme("heads"),

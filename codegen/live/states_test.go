@@ -29,6 +29,7 @@ func TestStatesAreSaved(t *testing.T) {
 	}{
 		{"adamw", "none", "none", []string{"moment1", "moment2"}, nil},
 		{"lion", "none", "none", []string{"momentum"}, nil},
+		{"sgd", "none", "ema()", []string{"slow", "momentum"}, nil},
 		{"muon", "none", "none", []string{"moment1", "moment2"}, nil},
 		{"lion", "ema()", "none", []string{"average", "momentum"}, nil},
 		{"muon", "ema()", "none", []string{"average", "moment1", "moment2"}, nil},

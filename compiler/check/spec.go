@@ -277,6 +277,7 @@ type Train struct {
 	config.Train
 	Optimizer string // a key of the table in compiler/model/optimizer.go
 	Muon      Muon
+	SGD       SGD
 	Averages  bool      // keep an average of the weights
 	Average   float64   // its decay
 	Grokfast  *Grokfast // nil: gradients are not filtered
@@ -288,6 +289,12 @@ type Train struct {
 // Grokfast amplifies slow gradients. It adds Lamb times their running average with decay
 // Alpha.
 type Grokfast struct{ Alpha, Lamb float64 }
+
+// SGD are the arguments of gradient descent with momentum.
+type SGD struct {
+	Momentum float64
+	Nesterov bool
+}
 
 // Muon are the arguments of the optimizer Muon for matrices.
 type Muon struct {

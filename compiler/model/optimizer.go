@@ -61,6 +61,7 @@ var (
 		"adam":  {rule: adaptive},
 		"adamw": {rule: adaptive},
 		"lion":  {rule: rule{states: []string{"momentum"}, step: lion}},
+		"sgd":   {rule: rule{states: []string{"momentum"}, step: sgd}},
 		"muon":  {adaptive, &rule{states: []string{"moment1"}, step: muon}},
 	}
 )
@@ -182,6 +183,22 @@ func lion(b *ir.Builder, t check.Train, p, g *ir.Value, states []*ir.Value) (*ir
 	momentum := states[0]
 	direction := sign(average(t.Beta1, x0, x1))
 	return b.Map(descended(ir.X(2, expr.F32), direction), momentum, g, p), []*ir.Value{b.Map(average(t.Beta2, x0, x1), momentum, g)}
+}
+
+// sgd is stochastic gradient descent with momentum (Sutskever et al. 2013, section 2) as in
+// torch.optim.SGD: the decay is part of the gradient.
+func sgd(b *ir.Builder, t check.Train, p, g *ir.Value, states []*ir.Value) (*ir.Value, []*ir.Value) {
+	x2 := ir.X(2, expr.F32)
+	decayed := expr.New(expr.Add, x1, expr.New(expr.Mul, scalar("decay"), x2))
+	ahead := func(old, gradient *expr.Expr) *expr.Expr {
+		return expr.New(expr.Add, expr.New(expr.Mul, expr.F(t.SGD.Momentum), old), gradient)
+	}
+	momentum := b.Map(ahead(x0, decayed), states[0], g, p)
+	direction := x0
+	if t.SGD.Nesterov {
+		direction = ahead(x0, decayed)
+	}
+	return b.Map(expr.New(expr.Sub, x2, expr.New(expr.Mul, scalar("lr"), direction)), momentum, g, p), []*ir.Value{momentum}
 }
 
 // sign returns -1, 0 or 1, and 0 for NaN.
