@@ -70,6 +70,7 @@ var variants = []struct {
 	{"tiny", []string{"model.embed.position=none", "model.decoder.cross.mask=true",
 		"train.optimizer=adamw(lr = 1e-3, betas = [0.9, 0.99], eps = 1e-8, decay = 0.1)"}},
 	{"tiny", []string{"train.optimizer=lion"}},
+	{"tiny", []string{"train.label_smoothing=10%"}},
 	{"tiny", []string{"train.optimizer=sgd(nesterov = true, decay = 0.1)"}},
 	{"tiny", []string{"train.optimizer=muon(steps = 2)"}},
 	{"tiny", []string{"train.optimizer=muon(steps = 2)", "train.average=ema(decay = 0.3)"}}, // at step 7 of 7/16

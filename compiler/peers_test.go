@@ -20,7 +20,7 @@ import (
 )
 
 // peers are the specs in testdata/peers whose models were also trained in PyTorch.
-var peers = []string{"windows", "encoder", "kerple", "alibi", "alibi_published", "rope", "rope_input", "shaw", "lines", "mixed", "lion", "sgd", "nesterov", "muon", "original_muon", "grokfast", "grouped"}
+var peers = []string{"windows", "encoder", "kerple", "alibi", "alibi_published", "rope", "rope_input", "shaw", "lines", "mixed", "lion", "smoothed", "sgd", "nesterov", "muon", "original_muon", "grokfast", "grouped"}
 
 // A peer is a training run in PyTorch, in float64 (bench/peers/fixture.py).
 type peer struct {
@@ -176,6 +176,7 @@ func TestPeersTellOptimizersApart(t *testing.T) {
 		{"lion", "train.optimizer.betas = [0.8, 0.99]"},
 		{"lion", "train.optimizer.betas = [0.9, 0.9]"},
 		{"lion", "train.optimizer.decay = 0.49"},
+		{"smoothed", "train.label_smoothing = 24%"},
 		{"sgd", "train.optimizer.momentum = 0.874"},
 		{"sgd", "train.optimizer.nesterov = true"},
 		{"sgd", "train.optimizer.decay = 0.49"},

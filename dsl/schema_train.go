@@ -27,6 +27,8 @@ func trainRows() []Row {
 					Doc: "most recurrences that gradients go through; auto: half of times, at least one"},
 			}, Doc: "over a random number of recurrences (Bansal et al. 2022)"},
 		}},
+		{Path: "train.label_smoothing", Type: Fraction, Default: "0%", Min: 0, Max: 0.99, Usual: Span{0, 0.5},
+			Doc: "share of a label's probability that all tokens share (Szegedy et al. 2016), in the loss that training minimizes; tests and reports show the loss of the label alone"},
 		{Path: "train.reduce", Type: Choice, Default: "mean", Doc: "reduction of the tokens' losses", Choices: []Option{
 			{Name: "mean", Doc: "over the tokens that count"},
 			{Name: "sum_over_batch", Doc: "sum over the tokens that count, divided by the tokens of a batch of the longest problems"},

@@ -246,6 +246,7 @@ class Variant:
     given: tuple[tuple[str, Lines], ...] = ()  # sites with calibrated lines, which are not trained
     steps: int = 4
     optimizer: Callable[[Params], torch.optim.Optimizer] = adam
+    smoothing: float = 0  # share of a label that all tokens share
     key_heads: dict[str, int] | None = None  # of keys and values, by site; None: heads
 
 
@@ -280,6 +281,7 @@ VARIANTS = {
     "closing": Variant(11, 0, 2, "relu", in_order, lines_self, closing_cross, heads=4,
                        given=(("self", SELF_LINES), ("cross", CLOSING_LINES)), steps=1),
     "lion": Variant(12, 0, 1, "relu", in_order, causal_self, open_cross, steps=10, optimizer=lion),
+    "smoothed": Variant(19, 0, 1, "relu", in_order, causal_self, open_cross, steps=10, smoothing=0.25),
     "sgd": Variant(17, 0, 1, "relu", in_order, causal_self, open_cross, steps=10, optimizer=sgd),
     "nesterov": Variant(18, 0, 1, "relu", in_order, causal_self, open_cross, steps=10, optimizer=nesterov),
     "muon": Variant(13, 0, 1, "relu", in_order, causal_self, open_cross, steps=10, optimizer=muon),
@@ -492,7 +494,7 @@ def train(v: Variant) -> dict:
     for batch in batches(v.steps):
         source, target, labels = (torch.tensor(batch[k]) for k in ("source", "target", "labels"))
         y, scores = logits(v, p, source, target)
-        loss = nn.functional.cross_entropy(y.flatten(0, 1), labels.flatten())
+        loss = nn.functional.cross_entropy(y.flatten(0, 1), labels.flatten(), label_smoothing=v.smoothing)
         optimizer.zero_grad()
         loss.backward()
         losses.append(loss.item())

@@ -167,7 +167,7 @@ func (c *checker) train() Train {
 	muon := Muon{opt.num64("momentum"), opt.arg("nesterov").is("true"), opt.int("steps"), opt.arg("adjust").word}
 	sgd := SGD{muon.Momentum, muon.Nesterov}
 	average := c.get("train.average")
-	return Train{Train: t, Optimizer: opt.word, Muon: muon, SGD: sgd, Averages: average.is("ema"), Average: average.num64("decay"), Grokfast: c.grokfast(), Lanes: c.int("train.lanes"), ByRuns: c.get("train.throttle").is("block"), Pos: c.place("train")}
+	return Train{Train: t, Optimizer: opt.word, Muon: muon, SGD: sgd, Averages: average.is("ema"), Average: average.num64("decay"), Grokfast: c.grokfast(), Lanes: c.int("train.lanes"), Smoothing: c.num("train.label_smoothing"), ByRuns: c.get("train.throttle").is("block"), Pos: c.place("train")}
 }
 
 // budget returns an amount of training.

@@ -282,6 +282,7 @@ type Train struct {
 	Average   float64   // its decay
 	Grokfast  *Grokfast // nil: gradients are not filtered
 	Lanes     int       // models that train at once; 0: one, without lanes
+	Smoothing float64   // share of a label that all tokens share
 	ByRuns    bool      // gradients of the loop's parameters are divided by the runs with gradients
 	Pos       diag.Pos
 }

@@ -277,5 +277,5 @@ func (t *tape) rounded(v *ir.Value) *ir.Value {
 }
 
 func crossEntropyRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
-	return []*ir.Value{t.b.Emit(ir.CrossEntropyGrad, ir.Attr{}, args[0], args[1], dy), nil}
+	return []*ir.Value{t.b.Emit(ir.CrossEntropyGrad, ir.Attr{Rate: v.Attr.Rate}, args[0], args[1], dy), nil}
 }

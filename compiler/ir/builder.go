@@ -217,9 +217,9 @@ func TableRows(t Type) Dim {
 }
 
 // CrossEntropy returns -log softmax(logits)[label] in nats, for logits [.., V] and labels
-// [..] in -1 … V-1. It is 0 if the label is -1.
-func (b *Builder) CrossEntropy(logits, labels *Value) *Value {
-	return b.Emit(CrossEntropy, Attr{}, logits, labels)
+// [..] in -1 … V-1. It is 0 if the label is -1. Smoothing is the share of a label that all V share.
+func (b *Builder) CrossEntropy(logits, labels *Value, smoothing float64) *Value {
+	return b.Emit(CrossEntropy, Attr{Rate: smoothing}, logits, labels)
 }
 
 // ScaleGrad returns x. Its gradient is multiplied by factor, an F32 over the scalars of a launch.

@@ -28,7 +28,7 @@ func TestBuilder(t *testing.T) {
 	a := b.Attention(q, k, k, site, 0.25, 3, r)
 	b.Pos(at(3))
 	y := b.Mul(b.Dropout(a, 0.5, 7), b.Zeros(ir.N(4)))
-	b.Result("loss", b.CrossEntropy(y, labels), false)
+	b.Result("loss", b.CrossEntropy(y, labels, 0), false)
 	b.Result("pred", b.ArgMax(y), false)
 	b.Result("total", b.SumTo(y, []ir.Dim{ir.N(1), ir.N(4)}), true)
 	f, err := b.Func()

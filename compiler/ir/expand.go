@@ -134,7 +134,7 @@ func labelled(rank int) (hit, counts *expr.Expr) {
 	return bin(expr.Eq, label, D(rank-1)), bin(expr.Le, expr.Int(0), label)
 }
 
-func expandCrossEntropy(b *Builder, _ *Value, args []*Value) *Value {
+func expandCrossEntropy(b *Builder, v *Value, args []*Value) *Value {
 	x, labels := args[0], args[1]
 	n := last(x)
 	m := maxLast(b, x)
@@ -143,14 +143,20 @@ func expandCrossEntropy(b *Builder, _ *Value, args []*Value) *Value {
 	column := b.Reshape(labels, slices.Concat(labels.Type.Shape, []Dim{N(1)})...)
 	hit, counts := labelled(n + 1)
 	picked := b.Sum(b.Map(expr.New(expr.Where, hit, bin(expr.Sub, x2, x0), expr.F(0)), x, column, norm), n)
+	if rate := v.Attr.Rate; rate > 0 {
+		all := b.Sum(b.Map(bin(expr.Sub, x1, x0), x, norm), n)
+		share := expr.F(rate / float64(x.Type.Shape[n].N))
+		picked = b.Map(bin(expr.Add, bin(expr.Mul, expr.F(1-rate), x0), bin(expr.Mul, share, x1)), picked, all)
+	}
 	return b.Map(expr.New(expr.Where, counts, x0, expr.F(0)), picked, labels)
 }
 
-func expandCrossEntropyGrad(b *Builder, _ *Value, args []*Value) *Value {
+func expandCrossEntropyGrad(b *Builder, v *Value, args []*Value) *Value {
 	x, labels, dloss := args[0], args[1], args[2]
 	tall := slices.Concat(labels.Type.Shape, []Dim{N(1)})
 	hit, counts := labelled(x.Type.Rank())
-	diff := bin(expr.Sub, x0, expr.New(expr.Where, hit, expr.F(1), expr.F(0)))
+	share := v.Attr.Rate / float64(x.Type.Shape[last(x)].N)
+	diff := bin(expr.Sub, x0, expr.New(expr.Where, hit, expr.F(1-v.Attr.Rate+share), expr.F(share)))
 	e := expr.New(expr.Where, counts, bin(expr.Mul, diff, x2), expr.F(0))
 	return b.Map(e, softmax(b, x), b.Reshape(labels, tall...), b.Reshape(dloss, tall...))
 }

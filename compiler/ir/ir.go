@@ -65,7 +65,7 @@ const (
 	AttentionWeights // composite: q, k, relative scores, parameters … -> [B, H, T, J]: Result "weights", the softmax, 0 at closed cells; or "logits", its input, -Inf there
 	BiasTable        // composite: learned parameters … -> [H, T, J], or [H, J] for one row: an attention's bias at every open cell, 0 at closed ones; Attr.Shape
 	BiasTableGrad    // composite: dtable [H, T, J] or [H, J], learned parameters … -> Result a parameter's name: [H, parameter…], the part of each head
-	CrossEntropy     // composite: logits [.., V], labels [..] -> [..]; rows with label -1 give 0
+	CrossEntropy     // composite: logits [.., V], labels [..] -> [..]; rows with label -1 give 0; Rate is the share of a label that all V share (Szegedy et al. 2016, section 7)
 	CrossEntropyGrad // composite: logits, labels, dloss [..] -> logits gradient
 	ArgMax           // [.., V] -> I32 [..]; the first index of the maximum
 

@@ -46,8 +46,8 @@ var ops = [numOps]opInfo{
 	BiasTable:        {name: "bias_table", signature: "... -> table[heads * J]", attrs: "shape " + siteAttrs},
 	BiasTableGrad:    {name: "bias_table_grad", signature: "dtable[heads * J] ... -> ...[heads]", attrs: siteAttrs + " result"},
 
-	CrossEntropy:     {name: "cross_entropy", signature: "logits[* V] labels:i32[*] -> loss[*]"},
-	CrossEntropyGrad: {name: "cross_entropy_grad", signature: "logits[* V] labels:i32[*] dloss[*] -> logits"},
+	CrossEntropy:     {name: "cross_entropy", signature: "logits[* V] labels:i32[*] -> loss[*]", attrs: "rate"},
+	CrossEntropyGrad: {name: "cross_entropy_grad", signature: "logits[* V] labels:i32[*] dloss[*] -> logits", attrs: "rate"},
 	ArgMax:           {name: "argmax", signature: "logits[* V] -> y:i32[*]"},
 
 	Runs:   {name: "runs", signature: "tokens:i32[B K] -> y:i32[B T]", attrs: "expr shape total", eval: evalRuns},

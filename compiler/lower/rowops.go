@@ -116,15 +116,20 @@ func (r *row) softmaxStats(x element) (maximum, sum *expr.Expr) {
 	return maximum, sum
 }
 
-// lowerCrossEntropy computes log(sum exp(x - max)) - (x[label] - max) for each row, or 0 if the
-// label is -1.
+// lowerCrossEntropy computes log(sum exp(x - max)) - (x[label] - max) for each row, where smoothing
+// puts the mean of x in place of a share of x[label], or 0 if the label is -1.
 func lowerCrossEntropy(e *emitter, v *ir.Value) {
 	e.group.Shape = v.Args[0].Type.Shape
 	r := e.cellRow()
 	x, label := r.read(v.Args[0], "logits"), r.one("label", v.Args[1], "labels")
 	maximum, sum := r.softmaxStats(x)
 	target := r.reduce("target", expr.Add, r.width, func(e *expr.Expr) *expr.Expr { return where(eq(e, label), x(e), expr.F(0)) })
-	loss := sub(expr.New(expr.Log, sum), sub(target, maximum))
+	log := expr.New(expr.Log, sum)
+	loss := sub(log, sub(target, maximum))
+	if rate := v.Attr.Rate; rate > 0 {
+		mean := div(r.reduce("logits_sum", expr.Add, r.width, x), toF32(r.width))
+		loss = add(mul(expr.F(1-rate), loss), mul(expr.F(rate), sub(log, sub(mean, maximum))))
+	}
 	e.set(e.out(v, "loss", e.cells()), where(le(expr.Int(0), label), loss, expr.F(0)), r.index)
 }
 
@@ -133,14 +138,15 @@ func (r *row) one(name string, v *ir.Value, buf string) *expr.Expr {
 	return r.element(name, v.Type.Elem, r.in(v, buf, r.cells()), r.index)
 }
 
-// lowerCrossEntropyGrad computes (softmax(x) - onehot(label)) * dloss.
+// lowerCrossEntropyGrad computes (softmax(x) - onehot(label)) * dloss. Smoothing gives a share of the one to all.
 func lowerCrossEntropyGrad(e *emitter, v *ir.Value) {
 	r := e.cellRow()
 	x, label, dloss := r.read(v.Args[0], "logits"), r.one("label", v.Args[1], "labels"), r.one("weight", v.Args[2], "dloss")
 	maximum, sum := r.softmaxStats(x)
 	r.value[v] = func(e *expr.Expr) *expr.Expr {
 		p := div(expr.New(expr.Exp, sub(x(e), maximum)), sum)
-		onehot := where(eq(e, label), expr.F(1), expr.F(0))
+		share := v.Attr.Rate / float64(v.Type.Shape[v.Type.Rank()-1].N)
+		onehot := where(eq(e, label), expr.F(1-v.Attr.Rate+share), expr.F(share))
 		return where(le(expr.Int(0), label), mul(sub(p, onehot), dloss), expr.F(0))
 	}
 	r.members()

@@ -82,6 +82,7 @@ func TestDifferences(t *testing.T) {
 			"model.decoder.self.qk_norm=rmsnorm()", "model.decoder.self.relative=shaw(clip = 2)", "model.decoder.cross.v=k", "model.decoder.self.k=low(rank = 2)"}},
 		{"shared gains", smallAddition, []string{"model.norm=layernorm(place = post, gain = shared)", "model.decoder.cross.qk_norm=rmsnorm(gain = shared)"}},
 		{"no gains", smallAddition, []string{"model.norm=rmsnorm(place = pre, gain = none)", "model.heads=1", "model.norm.at=[self, ffn]", "model.decoder.cross.qk_norm=rmsnorm(gain = none)"}},
+		{"smoothed labels", smallAddition, []string{"train.label_smoothing=20%", "model.decoder.layers=1"}},
 		{"an encoder", smallAddition, []string{"model.encoder.layers=1", "model.encoder.self.k=q", "model.norm=rmsnorm(place = pre, gain = shared)"}},
 		{"windows over places", smallAddition, []string{"model.encoder.layers=1", "model.encoder.self.mask=dj >= di", "model.decoder.self.mask=dj != di || i == j", "model.decoder.cross.mask=dj == di + h || dj == 0"}},
 		{"loop", smallText, nil},

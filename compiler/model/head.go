@@ -23,7 +23,11 @@ func (m *builder) head(md mode) (*ir.Func, error) {
 	if m.scored(md) {
 		labels := l.b.Param("labels", ir.Ints(ir.Sym("B"), ir.Sym("T")), ir.Input)
 		l.b.Pos(m.spec.Train.Pos)
-		l.b.Result("loss", l.b.CrossEntropy(logits, labels), false)
+		smoothing := 0.0 // tests and reports show the loss of the right tokens
+		if md == training {
+			smoothing = m.spec.Train.Smoothing
+		}
+		l.b.Result("loss", l.b.CrossEntropy(logits, labels, smoothing), false)
 	}
 	l.b.Result("pred", l.b.ArgMax(logits), false)
 	if m.sampled(md) {
