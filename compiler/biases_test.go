@@ -19,7 +19,7 @@ import (
 )
 
 // biases are the fixtures in testdata/biases.
-var biases = []string{"alibi", "kerple", "sandwich", "t5", "rpe", "fire", "phase", "gaussian", "product", "knee", "network", "soft"}
+var biases = []string{"alibi", "kerple", "sandwich", "t5", "rpe", "fire", "phase", "gaussian", "product", "knee", "network", "soft", "t5_encoder"}
 
 // A biasPeer is a bias and its gradient as PyTorch computes them in float64
 // (bench/peers/biases.py).
@@ -86,6 +86,7 @@ func TestBiasesTellFormulasApart(t *testing.T) {
 		{"kerple", "model.decoder.self.bias = kerple() + h"},
 		{"sandwich", "model.decoder.self.bias = sandwich(63)"},
 		{"t5", "model.decoder.self.bias = t5(16, 56)"},
+		{"t5_encoder", "model.encoder.self.bias = t5_encoder(16, 36)"},
 		{"rpe", "model.encoder.self.bias = -rpe(5)"},
 		{"fire", "model.decoder.self.bias = fire(hidden = 4, threshold = 19)"},
 		{"phase", "bias.phase.value = -slope[h, mod(j, 7)] * abs(i - j)"},

@@ -85,19 +85,33 @@ def sandwich(_: Params, g: Grid) -> torch.Tensor:
     return products / per_head(torch.arange(1, g.heads + 1) * 8 / g.heads)
 
 
-def t5(buckets: int, furthest: int) -> Callable[[Params, Grid], torch.Tensor]:
+def t5_bucket(distance: int, buckets: int, furthest: int) -> int:
     """Raffel et al. 2020 (arXiv:1910.10683), section 2.1, with the buckets of its
     released decoder: one a distance for the first half, then logarithmic."""
-    def bucket(distance: int) -> int:
-        exact = buckets // 2
-        if distance < exact:
-            return max(distance, 0)
-        ratio = math.log(distance / exact) / math.log(furthest / exact)
-        return min(exact + int(ratio * (buckets - exact)), buckets - 1)
+    exact = buckets // 2
+    if distance < exact:
+        return max(distance, 0)
+    ratio = math.log(distance / exact) / math.log(furthest / exact)
+    return min(exact + int(ratio * (buckets - exact)), buckets - 1)
+
+
+def t5(buckets: int, furthest: int) -> Callable[[Params, Grid], torch.Tensor]:
+    def value(p: Params, g: Grid) -> torch.Tensor:
+        of = torch.tensor([[t5_bucket(i - j, buckets, furthest) for j in range(g.keys)] for i in range(g.queries)])
+        return p["t5.w"][:, of]
+
+    return value
+
+
+def t5_encoder(buckets: int, furthest: int) -> Callable[[Params, Grid], torch.Tensor]:
+    """The released encoder has half of the buckets for keys behind the query."""
+    def bucket(i: int, j: int) -> int:
+        half = buckets // 2
+        return t5_bucket(abs(i - j), half, furthest) + (half if j > i else 0)
 
     def value(p: Params, g: Grid) -> torch.Tensor:
-        of = torch.tensor([[bucket(i - j) for j in range(g.keys)] for i in range(g.queries)])
-        return p["t5.w"][:, of]
+        of = torch.tensor([[bucket(i, j) for j in range(g.keys)] for i in range(g.queries)])
+        return p["t5_encoder.w"][:, of]
 
     return value
 
@@ -192,6 +206,7 @@ CASES = {
         "network.w1": ((3, 2), -1, 1), "network.b1": ((3,), -1, 1), "network.w2": ((2, 3), -1, 1),
         "network.b2": ((2,), -1, 1), "network.w3": ((2, 2), -1, 1)}),
     "soft": Case("soft", soft, params={"soft.far": ((2,), 2, 8), "soft.rate": ((2,), 0.2, 1)}),
+    "t5_encoder": Case("t5_encoder(16, 40)", t5_encoder(16, 40), params={"t5_encoder.w": ((2, 16), -1, 1)}),
 }
 
 
