@@ -34,8 +34,14 @@ var starters = []starter{
 	{"looped", "addition with a looped decoder and Abacus positions", nil},
 	{"abc", "train, calibrate a bias from the attention, train again", nil},
 	{"grokking", "a + b modulo 97 from a file: memorized first, generalized later", sums},
-	{"gpt", "the next character of a text: nanoGPT's model for a processor", func() []byte { return gptText }},
+	{"gpt", "the next character of a text: nanoGPT's model for a processor", play},
+	{"gpt2", "the next character of a text, with the choices of GPT-2", play},
+	{"llama", "the next character of a text, with the choices of Llama", play},
+	{"t5", "addition, with the choices of T5", nil},
 }
+
+// play is the text of the starters that continue a text.
+func play() []byte { return gptText }
 
 // sums lists all problems of a + b modulo 97.
 func sums() []byte {
