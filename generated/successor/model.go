@@ -29,7 +29,7 @@ var model = program.Model{
 	Params:   device.Flat(&embedGroup, &decoderGroup, &headGroup),
 	Plan:     plan,
 	Spec:     specText,
-	SpecHash: "8cee015b28c4631015aaddf1620274cf0a8a31831274366329586f1557672048",
+	SpecHash: "f48c6648a49469c0ba034d7390e837c4d12b910389ec23a304f5b31380ef9e37",
 	Task: task.Config{
 		Base:    10,
 		Below:   1048576,
