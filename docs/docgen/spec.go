@@ -13,7 +13,8 @@ const intro = `# The spec language
 
 A spec describes in a page a transformer and its training. It is data: it has no conditionals, loops, user functions or
 environment. Files end in ` + "`.arith`" + ` and begin with ` + "`arith 2`" + `. Comments begin with ` + "`//`" + `. ` + "`mlc fmt`" + ` gives a file its one
-style. Everything has a default: ` + "`mlc explain --resolved FILE`" + ` prints a spec with every default written out.
+style, and turns a file of version 1 of the language into version 2. Everything has a default:
+` + "`mlc explain --resolved FILE`" + ` prints a spec with every default written out.
 
 An attribute stands in its block or is given by its full path: ` + "`model { decoder { layers = 2 } }`" + ` and
 ` + "`model.decoder.layers = 2`" + ` are the same. A path can also change one argument of a call:
