@@ -24,7 +24,7 @@ const budget = `
 	bench 1350
 	board 400 # event files, which trainers wrote
 	cli 1800 # a verb a file; explain for attention alone, and its stages
-	cli/build 1650 # attention for PyTorch; the go command of a Python environment
+	cli/build 1660 # attention for PyTorch; the go command of a Python environment; starters of other programs
 	cli/look 3151 # the summary of attention alone; the positions of a model; names of warnings
 	cli/paths 250 # folders that appear whole, which exports had
 	cli/project 650 # specs of attention alone
@@ -46,7 +46,7 @@ const budget = `
 	compiler/ir 4150 # statistics of attention; a bias by distance
 	compiler/kernel 4700
 	compiler/lower 4590 # attention at places that a launch gives, and on packed keys; sums of rows
-	compiler/model 2660 # attention alone, packed or not; logits of a text
+	compiler/model 2680 # attention alone, packed or not; logits of a text; label smoothing, gradient descent
 	compiler/plan 770 # distances of rows and heads
 	compiler/tasks 500 # sizes of problems and what is wrong with a task, which trainers had
 	diff 700
