@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -158,5 +159,33 @@ func TestExtension(t *testing.T) {
 	}
 	if src, err = os.ReadFile(filepath.Join(dir, l.Configuration)); err != nil || !json.Valid(src) {
 		t.Errorf("%s is no JSON: %v", l.Configuration, err)
+	}
+}
+
+// TestGuide resolves the examples of the guide, which are formatted and have no findings.
+func TestGuide(t *testing.T) {
+	examples := regexp.MustCompile("(?s)```arith\n(.*?)```").FindAllStringSubmatch(guide, -1)
+	if len(examples) != 10 {
+		t.Errorf("there are %d examples", len(examples))
+	}
+	for i, e := range examples {
+		read := func(path string) ([]byte, error) {
+			if path == "first.arith" {
+				return []byte(examples[0][1]), nil
+			}
+			return []byte(e[1]), nil
+		}
+		all, list := check.ResolveAll(check.Options{Path: "example.arith", Read: read})
+		for _, one := range all {
+			if one.Spec != nil {
+				list = append(list, check.Lowerable(one.Spec)...)
+			}
+		}
+		for _, d := range list {
+			t.Errorf("example %d: %s: %s", i+1, d.Range.Start, d.Message)
+		}
+		if formatted, _ := dsl.FormatFile("example.arith", []byte(e[1])); string(formatted) != e[1] {
+			t.Errorf("example %d is not formatted:\n%s", i+1, formatted)
+		}
 	}
 }

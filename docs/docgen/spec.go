@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,14 +25,17 @@ An attribute that is set twice in one body is an error.
 
 Errors have codes, such as E0202; [codes.md](codes.md) explains them all.
 
-## Grammar
-
 `
+
+// guide teaches the language by examples. The reference follows it.
+//
+//go:embed guide.md
+var guide string
 
 // specPage documents the language.
 func specPage() string {
 	var b strings.Builder
-	b.WriteString(header + intro)
+	b.WriteString(header + intro + guide + "## Grammar\n\n")
 	b.WriteString("```\n" + dsl.Grammar() + "\n```\n\n")
 	units(&b)
 	schema := dsl.NewSchema()
@@ -285,35 +289,49 @@ func blockSections(b *strings.Builder, s *dsl.Schema) {
 	b.WriteString("\n## Blocks\n")
 	type section struct {
 		blocks []dsl.BlockRow
-		body   string
+		table  string
+		lists  []choiceList
 	}
 	var all []section
 	for _, row := range s.Blocks {
-		body := attributes(s, row.Path)
-		n := slices.IndexFunc(all, func(s section) bool { return body != "" && s.body == body })
+		table, lists := attributes(s, row.Path)
+		n := slices.IndexFunc(all, func(s section) bool { return table != "" && s.table == table && slices.Equal(s.lists, lists) })
 		if n < 0 {
-			n, all = len(all), append(all, section{body: body})
+			n, all = len(all), append(all, section{table: table, lists: lists})
 		}
 		all[n].blocks = append(all[n].blocks, row)
 	}
+	written := map[string]string{} // by choices, the attribute that they were written for
 	for _, sec := range all {
 		var heads, docs []string
 		for _, row := range sec.blocks {
 			heads = append(heads, blockHead(row))
 			docs = append(docs, row.Doc+later(row.Limit))
 		}
-		fmt.Fprintf(b, "\n### %s\n\n%s.\n%s", strings.Join(heads, ", "), sentence(strings.Join(docs, "; ")), sec.body)
+		fmt.Fprintf(b, "\n### %s\n\n%s.\n%s", strings.Join(heads, ", "), sentence(strings.Join(docs, "; ")), sec.table)
+		for _, l := range sec.lists {
+			if like := written[l.choices]; like != "" {
+				fmt.Fprintf(b, "\nChoices of `%s` are those of `%s`.\n", l.attribute, like)
+				continue
+			}
+			written[l.choices] = sec.blocks[0].Path + "." + l.attribute
+			fmt.Fprintf(b, "\nChoices of `%s`:\n\n%s", l.attribute, l.choices)
+		}
 	}
 }
+
+// A choiceList is the explained choices of an attribute, as written.
+type choiceList struct{ attribute, choices string }
 
 func blockHead(row dsl.BlockRow) string {
 	label := map[dsl.Label]string{dsl.KindLabel: " KIND", dsl.NameLabel: " NAME"}
 	return "`" + row.Path + label[row.Label] + "`"
 }
 
-// attributes writes the table of a block's attributes and their choices.
-func attributes(s *dsl.Schema, block string) string {
-	var table, lists strings.Builder
+// attributes writes the table of a block's attributes, and the choices of each.
+func attributes(s *dsl.Schema, block string) (string, []choiceList) {
+	var table strings.Builder
+	var lists []choiceList
 	for _, name := range s.Names(block) {
 		r := s.Row(block + "." + name)
 		if r == nil {
@@ -325,13 +343,13 @@ func attributes(s *dsl.Schema, block string) string {
 		}
 		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", name, cell(r.Takes()), quoted(r.DefaultWords()), cell(doc))
 		if slices.ContainsFunc(r.Choices, explained) {
-			fmt.Fprintf(&lists, "\nChoices of `%s`:\n\n%s", name, choices(s, r, ""))
+			lists = append(lists, choiceList{name, choices(s, r, "")})
 		}
 	}
 	if table.Len() == 0 {
-		return ""
+		return "", nil
 	}
-	return "\n| attribute | value | default | |\n|---|---|---|---|\n" + table.String() + lists.String()
+	return "\n| attribute | value | default | |\n|---|---|---|---|\n" + table.String(), lists
 }
 
 func explained(o dsl.Option) bool { return o.Doc != "" || len(o.Args) > 0 || o.Code != "" }
@@ -345,14 +363,22 @@ func choices(s *dsl.Schema, r *dsl.Row, indent string) string {
 		return "; " + tasksOf(s, kinds)
 	}
 	var b strings.Builder
+	written := map[string]string{} // by arguments, the option that they were written for
 	for _, o := range r.Choices {
 		fmt.Fprintf(&b, "%s- `%s`%s\n", indent, o.Name, after(": ", o.Doc+later(o.Limit)+tasks(o.Kinds)))
+		var args strings.Builder
 		for _, a := range o.Args {
-			fmt.Fprintf(&b, "%s  - `%s`%s: %s (%s)\n", indent, a.Path, after(", ", a.Doc+later(a.Limit)+tasks(a.Kinds)), a.Takes(), a.DefaultWords())
+			fmt.Fprintf(&args, "%s  - `%s`%s: %s (%s)\n", indent, a.Path, after(", ", a.Doc+later(a.Limit)+tasks(a.Kinds)), a.Takes(), a.DefaultWords())
 			if slices.ContainsFunc(a.Choices, explained) {
-				b.WriteString(choices(s, &a, indent+"    "))
+				args.WriteString(choices(s, &a, indent+"    "))
 			}
 		}
+		if like := written[args.String()]; like != "" && len(o.Args) > 1 {
+			fmt.Fprintf(&b, "%s  - the arguments of `%s`\n", indent, like)
+			continue
+		}
+		written[args.String()] = o.Name
+		b.WriteString(args.String())
 	}
 	return b.String()
 }
