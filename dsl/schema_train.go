@@ -105,7 +105,7 @@ func trainRows() []Row {
 			Doc: "examples that share an Abacus offset and a progressive loss's recurrences, auto: 64; without either, examples per launch"},
 		{Path: "train.chunk", Type: Int, Default: "auto", Words: "auto", Min: 1, Max: 1 << 20,
 			Doc: "examples whose gradients one thread or GPU adds up, as one leaf of a tree of sums: it sets the order of additions, and a batch has work for as many threads or GPUs as chunks; auto: a 4th to a 16th of the batch"},
-		{Path: "train.budget", Type: Budget, Default: "1000steps", Min: 0, Max: 1e24, Doc: "length of training: steps, examples, time or FLOP"},
+		{Path: "train.budget", Type: Budget, Default: "1000steps", Min: 0, Max: 1e24, Doc: "length of training: steps, examples, time, FLOP, or epochs of a task whose problems repeat"},
 		{Path: "train.report", Type: Choice, Default: "brief", Doc: "measurements during training, without dropout, in metrics.jsonl and metrics.csv", Choices: []Option{
 			{Name: "brief", Args: reports(), Doc: "exact match on held-out problems; of a text the same as full"},
 			{Name: "full", Args: reports(), Doc: "exact match and loss, in nats per token that counts, on held-out and training problems; of a text the loss alone"},

@@ -10,7 +10,7 @@ import (
 type Unit struct {
 	Name   string
 	Factor float64
-	Of     string // Budget and Steps: steps, examples, seconds, FLOP
+	Of     string // Budget and Steps: steps, examples, seconds, epochs, FLOP
 }
 
 var (
@@ -32,6 +32,7 @@ func (t Type) Units() (units []Unit, must bool) {
 		units = append(units, prefixed("steps", 3)...)
 		units = append(units, prefixed("examples", 3)...)
 		units = append(units, Unit{"s", 1, "seconds"}, Unit{"m", 60, "seconds"}, Unit{"h", 3600, "seconds"}, Unit{"d", 86400, "seconds"})
+		units = append(units, Unit{"epochs", 1, "epochs"})
 		return append(units, prefixed("FLOP", 6)...), true
 	}
 	return nil, false

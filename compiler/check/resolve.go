@@ -259,6 +259,7 @@ func (c *checker) build(name string) *Spec {
 	}
 	spec := c.assemble(name)
 	if !c.list.HasErrors() {
+		c.countEpochs(spec)
 		c.checkRules(spec)
 	}
 	return spec

@@ -242,6 +242,7 @@ func (c *checker) numeric(row *dsl.Row, path string, e *dsl.Expr) *value {
 var budgets = map[string]dsl.Row{
 	"steps":    {Path: "steps", Type: dsl.Budget, Min: 1, Max: 1e15},
 	"examples": {Path: "examples", Type: dsl.Budget, Min: 1, Max: 1e15},
+	"epochs":   {Path: "epochs", Type: dsl.Budget, Min: 1e-6, Max: 1e9},
 	"seconds":  {Path: "s", Type: dsl.Budget, Min: 1e-9, Max: 1 << 33},
 	"FLOP":     {Path: "FLOP", Type: dsl.Budget, Min: 1, Max: 1e24},
 }
@@ -336,7 +337,7 @@ func (c *checker) literal(row *dsl.Row, path string, e *dsl.Expr) (float64, stri
 // unitHelp lists the units of a type, with the prefixes of counts combined.
 func unitHelp(t dsl.Type) string {
 	if t == dsl.Budget {
-		return "units here are steps and examples, also with k, M or G in front, s, m, h, d, and FLOP"
+		return "units here are steps and examples, also with k, M or G in front, epochs, s, m, h, d, and FLOP"
 	}
 	units, _ := t.Units()
 	names := make([]string, len(units))
