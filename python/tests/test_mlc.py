@@ -178,7 +178,7 @@ def test_attention_is_cached(monkeypatch):
 
 
 def test_warning():
-    with pytest.warns(mlc.SpecWarning, match=r"warning\[V\d+\].*unused"):
+    with pytest.warns(mlc.SpecWarning, match=r"warning\[V\d+ unused_definition\].*unused"):
         mlc.attention(KERPLE + "mask unused { value = i == j }\n")
 
 
