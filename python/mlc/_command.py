@@ -37,7 +37,7 @@ class Finding:
     message: str
     help: str
 
-    _HEAD = re.compile(r"^(?P<file>.*?)(?::(?P<line>\d+):(?P<col>\d+))?: (?P<severity>error|warning)\[(?P<code>[EV]\d{4}|V\d{3})\]: (?P<message>.*)$")
+    _HEAD = re.compile(r"^(?P<file>.*?)(?::(?P<line>\d+):(?P<col>\d+))?: (?P<severity>error|warning)\[(?P<code>[EV]\d{4}|V\d{3})(?: \w+)?\]: (?P<message>.*)$")
     _HELP = re.compile(r"^ +(?:\| )?= help: (.*)$")
 
     @classmethod
