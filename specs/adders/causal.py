@@ -372,24 +372,25 @@ table parabola {
 }
 
 train {
-  loss       = cross_entropy
-  reduce     = mean
-  throttle   = none
-  optimizer  = adam(lr = 0.3, betas = [0.9, 0.98], eps = 1e-9)
-  average    = none
-  schedule   = trapezoid(warmup = 5%, cooldown = 50%)
-  clip       = none
-  batch      = 32
-  ramp       = none
-  lengths    = sorted
-  microbatch = auto
-  chunk      = auto
-  budget     = 20ksteps
-  report     = brief(every = auto, problems = 64)
-  precision  = f32
-  seed       = 0
-  keep       = last
-  stop       = none
+  loss            = cross_entropy
+  label_smoothing = 0%
+  reduce          = mean
+  throttle        = none
+  optimizer       = adam(lr = 0.3, betas = [0.9, 0.98], eps = 1e-9)
+  average         = none
+  schedule        = trapezoid(warmup = 5%, cooldown = 50%)
+  clip            = none
+  batch           = 32
+  ramp            = none
+  lengths         = sorted
+  microbatch      = auto
+  chunk           = auto
+  budget          = 20ksteps
+  report          = brief(every = auto, problems = 64)
+  precision       = f32
+  seed            = 0
+  keep            = last
+  stop            = none
 }
 
 eval {
