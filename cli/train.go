@@ -26,6 +26,7 @@ spec, seed and budget, under any name. A flag must not set an axis of the sweep,
 sets train.seed. A table of all results comes last.
 
   --jobs N          runs N trainings at a time, each with its share of the cores
+  --dry-run         trains nothing; prints what would be trained, how long, and the memory
   --collect         trains nothing; prints the table, with the progress of other trainings
   --launcher slurm  submits an array job to Slurm, of which --jobs N run at a time;
                     --sbatch '-p gpu -t 4:00:00': options for sbatch

@@ -24,6 +24,7 @@ type Of struct {
 type How struct {
 	Jobs     int     `help:"Trainings at a time, on this machine or through a launcher." positive:"4" placeholder:"N"`
 	Collect  bool    `help:"Train nothing; print the table of results so far."`
+	DryRun   bool    `help:"Train nothing; print what would be trained, with a measured step, its memory and the time." name:"dry-run"`
 	Launcher string  `help:"Leave training to another program." enum:"slurm,print,kubernetes," default:""`
 	Sbatch   options `help:"With --launcher slurm: options for sbatch." sep:"none" placeholder:"'-p gpu -t 4:00:00'"`
 }
@@ -48,6 +49,8 @@ func (h *How) check() error {
 		return shell.Usagef("--jobs: the program that runs the commands chooses their number, as in parallel -j %d", h.Jobs)
 	case len(h.Sbatch) > 0 && h.Launcher != "slurm":
 		return shell.Usagef("--sbatch is for --launcher slurm")
+	case h.DryRun && (h.Collect || h.Launcher != ""):
+		return shell.Usagef("--dry-run measures on this machine: leave out --collect and --launcher")
 	case h.Collect && (h.Jobs > 0 || h.Launcher != ""):
 		return shell.Usagef("--collect trains nothing: leave out --jobs and --launcher")
 	}

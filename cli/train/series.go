@@ -15,6 +15,7 @@ import (
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/plot/list"
+	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/flag"
@@ -49,6 +50,8 @@ type job struct {
 	state  jobState
 	took   time.Duration // including the build of its trainer
 	budget train.Budget  // from the flags, or else from the spec
+	trains config.Train  // of the last stage
+	flops  float64       // of a step; 0: not known
 	left   string        // why a search dropped it; "": it did not
 }
 
@@ -128,8 +131,9 @@ func (s *series) plan(all []project.Training) error {
 			j.of.Kind, j.of.Seed = list.Seedless(p.Spec.Resolved)
 			j.asked, j.work, j.staged = s.flags.asks(p), s.flags.work(p), len(p.Stages) > 0
 			j.budget = s.flags.budget(p.Spec.Train.Budget)
-			for _, stage := range p.Trainings() {
-				j.tested = stage.Spec.Eval.Digits // of the last stage
+			for _, stage := range p.Trainings() { // the last one counts
+				j.tested, j.trains = stage.Spec.Eval.Digits, stage.Spec.Train.Train
+				j.flops, _ = stage.StepFLOPs()
 			}
 			if err := s.flags.fits(&j, s.Say); err != nil {
 				return err

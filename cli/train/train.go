@@ -34,6 +34,10 @@ func (l *Line) Run(b *build.Builder) error {
 		return shell.Usagef("--device sim: mlc simulates one training: choose one with --point, and leave out --launcher")
 	}
 	switch {
+	case l.DryRun && here(b, l.Device):
+		return shell.Usagef("--dry-run measures steps of a trainer: leave out --device %s", l.Device)
+	case l.DryRun:
+		return dryRun(b, where, all, *l, quiet)
 	case l.Launcher != "":
 		return launchAll(b, where, all, *l, quiet)
 	case l.Collect:
