@@ -32,7 +32,7 @@ const budget = `
 	cli/runtest 100
 	cli/shell 350
 	cli/slurmtest 250
-	cli/train 2750 # texts in a search by halves
+	cli/train 2890 # texts in a search by halves; what would be trained
 	codegen 1900 # how large launches of a spec are, with those that go together
 	codegen/cpu 10700
 	codegen/flat 2062
