@@ -77,9 +77,9 @@ func chunks[T any](all func(yield func(T) bool)) func(yield func([]T) bool) {
 // Default is the number of characters that a prompt gets unless the sampling says otherwise.
 const Default = 200
 
-// Continue writes a prompt and characters after it, as they come, or as JSON. The model reads as many of the last ones as it has
-// positions. The draw of a character depends only on the seed and its number, so the text is the
-// same on any number of threads.
+// Continue writes a prompt and characters after it, as they come, or as JSON. The model reads as
+// many of the last ones as it has positions. The draw of a character depends only on the seed and
+// its number, so the text is the same on any number of threads.
 func (Reader) Continue(ctx context.Context, m *eval.Model, prompt string, how config.Sampling, asJSON bool, out io.Writer) error {
 	if !(how.Temperature >= 0) { // also not a number
 		return fmt.Errorf("a temperature of %g: want 0 or more", how.Temperature)
