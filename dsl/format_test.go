@@ -18,19 +18,23 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected parts of testdata")
 
-// TestFormatFile checks the style by examples.
+// TestFormatFile checks the style by examples, and by specs of version 1 that become version 2.
 func TestFormatFile(t *testing.T) {
-	files, err := filepath.Glob("testdata/format/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no examples: %v", err)
+	style, err := filepath.Glob("testdata/format/*.txtar")
+	old, err1 := filepath.Glob("testdata/version1/*.txtar")
+	if err != nil || err1 != nil || len(style) == 0 || len(old) == 0 {
+		t.Fatalf("%d examples of style and %d of version 1: %v, %v", len(style), len(old), err, err1)
 	}
-	for _, file := range files {
+	for _, file := range slices.Concat(style, old) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			a, err := txtar.ParseFile(file)
 			if err != nil || len(a.Files) != 2 {
 				t.Fatalf("%d parts, want in and out: %v", len(a.Files), err)
 			}
-			got, _ := FormatFile(file, a.Files[0].Data)
+			got, list := FormatFile(file, a.Files[0].Data)
+			if len(list) > 0 && slices.Contains(old, file) {
+				t.Error(list[0].Message)
+			}
 			if *update {
 				a.Files[1].Data = got
 				if err := os.WriteFile(file, txtar.Format(a), 0o644); err != nil {
@@ -41,6 +45,7 @@ func TestFormatFile(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			checkFormat(t, a.Files[0].Data)
+			checkFormat(t, got)
 		})
 	}
 }

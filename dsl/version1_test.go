@@ -1,46 +1,13 @@
 package dsl
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/arithlang/mlc/dsl/diag"
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 )
-
-// TestUpgrade turns specs of version 1 into version 2.
-func TestUpgrade(t *testing.T) {
-	files, err := filepath.Glob("testdata/version1/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no examples: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			a, err := txtar.ParseFile(file)
-			if err != nil || len(a.Files) != 2 {
-				t.Fatalf("%d parts, want before and after: %v", len(a.Files), err)
-			}
-			got, list := FormatFile(file, a.Files[0].Data)
-			if len(list) > 0 {
-				t.Fatal(list[0].Message)
-			}
-			if *update {
-				a.Files[1].Data = got
-				if err := os.WriteFile(file, txtar.Format(a), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if diff := cmp.Diff(string(a.Files[1].Data), string(got)); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
-			checkFormat(t, a.Files[0].Data)
-			checkFormat(t, got)
-		})
-	}
-}
 
 // TestVersions: a spec of another version is refused at its number, and the help for
 // version 1 converts it.
