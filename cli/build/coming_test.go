@@ -18,7 +18,7 @@ var (
 )
 
 // TestComingFrom resolves the spec of each part of docs/coming-from.md with the settings of each of
-// its rows. Each row has a setting or a command, or says that there is none.
+// its rows. A row without a setting has a command, or says that nothing corresponds.
 func TestComingFrom(t *testing.T) {
 	page, err := os.ReadFile("../../docs/coming-from.md")
 	if err != nil {

@@ -233,8 +233,8 @@ func headProductRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 	return []*ir.Value{dx, t.b.HeadOuter(x, dy, heads)}
 }
 
-// attentionRule gives gradients of an attention from what it leaves: what makes probabilities
-// of each row's scores, and with factors of BF16 its result, as the products after it take it.
+// attentionRule computes the gradients of an attention from values that the attention leaves: the
+// largest score and the sum of each row. With factors of BF16 it also needs the rounded result.
 func attentionRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 	given := append(slices.Clone(args[:3]), t.b.Like(args[0], dy))
 	for _, left := range t.left[v] {

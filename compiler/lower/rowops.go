@@ -116,8 +116,8 @@ func (r *row) softmaxStats(x element) (maximum, sum *expr.Expr) {
 	return maximum, sum
 }
 
-// lowerCrossEntropy computes log(sum exp(x - max)) - (x[label] - max) for each row, where smoothing
-// puts the mean of x in place of a share of x[label], or 0 if the label is -1.
+// lowerCrossEntropy computes log(sum exp(x - max)) - (x[label] - max) for each row, or 0 if the label
+// is -1. With smoothing, a share of the loss has the mean of x in place of x[label].
 func lowerCrossEntropy(e *emitter, v *ir.Value) {
 	e.group.Shape = v.Args[0].Type.Shape
 	r := e.cellRow()
