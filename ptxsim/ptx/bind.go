@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// bind finds the form of an instruction and gives its operands their types.
-func (p *kernelParser) bind(line int, words []string, raw []rawOperand) (Instr, error) {
-	var failure error // of the form that matched furthest, if any matched beyond its name
-	rank := 0         // how far it matched
-	fail := func(r int, err error) {
-		if r > rank {
-			rank, failure = r, err
-		}
-	}
-	named := false // some form has the name
-	for _, f := range formsByHead[words[0]] {
+// A fit is a form that words match, as an instruction without operands, and what has the form.
+type fit struct {
+	Instr
+	version Version
+	arch    int
+}
+
+// fits returns the forms that words match, in the order of the table, and whether a form has their
+// name. The words of an instruction occur often in a module.
+func (p *parser) fits(words []string) (all []fit, named bool) {
+	for _, f := range formsByHead()[words[0]] {
 		n := len(f.words)
 		if len(words) < n || !slices.Equal(words[:n], f.words) {
 			continue
@@ -25,11 +25,45 @@ func (p *kernelParser) bind(line int, words []string, raw []rawOperand) (Instr, 
 		if !ok {
 			continue
 		}
-		if v, arch := f.since(mods); !p.mod.atLeast(v, arch) {
-			fail(1, errorAt(line, "%q needs .version %v and .target sm_%d or later", strings.Join(words, "."), v, arch))
+		in := Instr{Op: f.Op, Mods: mods, Form: f}
+		for _, m := range mods {
+			if t, ok := typeNames[m]; ok {
+				in.Types = append(in.Types, t)
+			}
+			if s, ok := spaces[m]; ok && in.Space == Generic {
+				in.Space = s
+			}
+		}
+		v, arch := f.since(mods)
+		all = append(all, fit{in, v, arch})
+	}
+	return all, named
+}
+
+// bind finds the form of an instruction and gives its operands their types.
+func (p *kernelParser) bind(line int, words []string, raw []rawOperand) (Instr, error) {
+	text := strings.Join(words, ".")
+	fits, known := p.known[text]
+	named := known
+	if !known {
+		if fits, named = p.fits(words); len(fits) > 0 {
+			p.known[text] = fits
+		}
+	}
+	var failure error // of the form that matched furthest, if any matched beyond its name
+	rank := 0         // how far it matched
+	fail := func(r int, err error) {
+		if r > rank {
+			rank, failure = r, err
+		}
+	}
+	for _, f := range fits {
+		if !p.mod.atLeast(f.version, f.arch) {
+			fail(1, errorAt(line, "%q needs .version %v and .target sm_%d or later", text, f.version, f.arch))
 			continue
 		}
-		b := binder{kernelParser: p, in: Instr{Op: f.Op, Mods: mods, Form: f, Line: line}}
+		b := binder{kernelParser: p, in: f.Instr}
+		b.in.Line = line
 		if err := b.bind(raw); err != nil {
 			fail(2, err)
 			continue
@@ -41,9 +75,9 @@ func (p *kernelParser) bind(line int, words []string, raw []rawOperand) (Instr, 
 	case failure != nil:
 		return Instr{}, failure
 	case named:
-		return Instr{}, errorAt(line, "unknown modifiers in %q", strings.Join(words, "."))
+		return Instr{}, errorAt(line, "unknown modifiers in %q", text)
 	}
-	return Instr{}, errorAt(line, "unknown instruction %q", strings.Join(words, "."))
+	return Instr{}, errorAt(line, "unknown instruction %q", text)
 }
 
 // binder matches the operands of one instruction with those of a form.
@@ -55,14 +89,6 @@ type binder struct {
 
 func (b *binder) bind(raw []rawOperand) error {
 	in := &b.in
-	for _, m := range in.Mods {
-		if t, ok := typeNames[m]; ok {
-			in.Types = append(in.Types, t)
-		}
-		if s, ok := spaces[m]; ok && in.Space == Generic {
-			in.Space = s
-		}
-	}
 	args := in.Form.args
 	least := len(args)
 	for least > 0 && args[least-1].optional {

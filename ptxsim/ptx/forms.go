@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Form is a row of the instruction table: one way to write an instruction.
@@ -19,7 +20,7 @@ type Form struct {
 }
 
 // Forms returns the instruction table, which lists all instructions that Parse accepts.
-func Forms() []Form { return slices.Clone(forms) }
+func Forms() []Form { return slices.Clone(forms()) }
 
 // modSlot is a place among the modifiers, for one of some words.
 type modSlot struct {
@@ -55,15 +56,16 @@ const (
 )
 
 var (
-	forms       = parseTable(table)
-	formsByHead = func() map[string][]*Form {
+	forms       = sync.OnceValue(func() []Form { return parseTable(table) })
+	formsByHead = sync.OnceValue(func() map[string][]*Form {
 		m := map[string][]*Form{}
-		for i := range forms {
-			head := forms[i].words[0]
-			m[head] = append(m[head], &forms[i])
+		all := forms()
+		for i := range all {
+			head := all[i].words[0]
+			m[head] = append(m[head], &all[i])
 		}
 		return m
-	}()
+	})
 )
 
 func parseTable(text string) []Form {

@@ -155,8 +155,8 @@ func (t Type) or(other Type) Type {
 // modifiers.
 func TestFormsParse(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for i := range forms {
-		for _, text := range samples(r, &forms[i]) {
+	for i := range forms() {
+		for _, text := range samples(r, &forms()[i]) {
 			m, err := Parse([]byte(samplePrologue(Version{8, 4}, 90) + text + "\nret;\n}\n"))
 			if err != nil {
 				t.Errorf("%s: %v", text, err)
@@ -190,8 +190,8 @@ func TestFormsAssemble(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(3, 4))
 	groups := map[first][]string{}
-	for i := range forms {
-		f := &forms[i]
+	for i := range forms() {
+		f := &forms()[i]
 		if f.Op == "ret" {
 			continue
 		}

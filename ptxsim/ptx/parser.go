@@ -15,8 +15,9 @@ type parser struct {
 	names  map[string]bool // kernels and functions
 	funcs  map[string]*function
 	kernel *kernelParser
-	bodies []*kernelParser // of the kernels
-	err    error           // the first mistake; nothing is read after it
+	bodies []*kernelParser  // of the kernels
+	known  map[string][]fit // by opcode with modifiers
+	err    error            // the first mistake; nothing is read after it
 }
 
 // advance reads the next token, unless there was a mistake.
@@ -99,6 +100,7 @@ func (p *parser) count(what string) int {
 func (p *parser) module() (*Module, error) {
 	p.mod = &Module{Files: map[int]string{}}
 	p.vars, p.names, p.funcs = map[string]*Var{}, map[string]bool{}, map[string]*function{}
+	p.known = map[string][]fit{}
 	p.advance()
 	p.header()
 	for p.tok.kind != endToken {

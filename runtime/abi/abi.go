@@ -123,9 +123,11 @@ func Distances(tensor string) [3]string {
 
 // Find returns the scalar of a name.
 func Find(name string) (Scalar, bool) {
-	for _, s := range slices.Concat(scalars[:], layout) {
-		if s.Name == name {
-			return s, true
+	for _, all := range [...][]Scalar{scalars[:], layout} {
+		for i := range all {
+			if all[i].Name == name {
+				return all[i], true
+			}
 		}
 	}
 	return Scalar{}, false

@@ -254,15 +254,19 @@ func dead(f *Func) {
 		})
 		var needed numbered[bool]
 		var need func(i *Instr)
-		need = func(i *Instr) {
-			for _, v := range append(slices.Clone(i.args), i.guard) {
-				if v.kind >= single && !needed.of(v) {
-					needed.set(v, true)
-					for _, i := range sets.of(v) {
-						need(i)
-					}
+		value := func(v Value) {
+			if v.kind >= single && !needed.of(v) {
+				needed.set(v, true)
+				for _, i := range sets.of(v) {
+					need(i)
 				}
 			}
+		}
+		need = func(i *Instr) {
+			for _, v := range i.args {
+				value(v)
+			}
+			value(i.guard)
 		}
 		each(f.body, func(i *Instr) {
 			if i.acts() {
