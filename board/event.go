@@ -65,11 +65,9 @@ func framed(data []byte) []byte {
 	return binary.LittleEndian.AppendUint32(out, checksum(data))
 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 // checksum is TFRecord's: a CRC-32C, rotated and shifted so that it stays useful for data that
 // contains CRCs.
 func checksum(data []byte) uint32 {
-	c := crc32.Checksum(data, castagnoli)
+	c := crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli))
 	return (c>>15 | c<<17) + 0xa282ead8
 }

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/arithlang/mlc/bench/peers"
@@ -35,11 +36,16 @@ func (t task) String() string { return t.name }
 
 // tasks makes a phase of tasks with so many seconds of SpeedBudget.
 func tasks(name, doc string, seconds float64, all ...task) phase {
+	return listed(name, doc, seconds, func() []task { return all })
+}
+
+// listed makes a phase of tasks that are listed when they are needed.
+func listed(name, doc string, seconds float64, all func() []task) phase {
 	return phase{
 		name: name, doc: doc, share: seconds,
-		parts: func(*Env) ([]string, string) { return names(all), "" },
+		parts: func(*Env) ([]string, string) { return names(all()), "" },
 		run: func(ctx context.Context, e *Env, p *Part) error {
-			t, err := find(all, p.Name)
+			t, err := find(all(), p.Name)
 			if err != nil {
 				return err
 			}
@@ -49,7 +55,7 @@ func tasks(name, doc string, seconds float64, all ...task) phase {
 			return t.run(ctx, e, p)
 		},
 		needs: func(part string) time.Duration {
-			t, err := find(all, part)
+			t, err := find(all(), part)
 			if err != nil {
 				return leastPart
 			}
@@ -67,7 +73,7 @@ const (
 // speeds is the table of measurements, the most telling first, since time may end at any row.
 // Before the first measurement, all cores compile what PyTorch and the driver will need.
 func speeds() []phase {
-	fill := tasks("fill", "what PyTorch and the driver compile, in parallel; copies of boxes, each in its own process", 60, fillTasks()...)
+	fill := listed("fill", "what PyTorch and the driver compile, in parallel; copies of boxes, each in its own process", 60, sync.OnceValue(fillTasks))
 	fill.abreast = true
 	return []phase{
 		tasks("card", "card, driver, clocks; PyTorch; what PyTorch compiled in an earlier run", 14,

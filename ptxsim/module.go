@@ -3,6 +3,7 @@ package ptxsim
 import (
 	"fmt"
 	"path/filepath"
+	"sync"
 
 	"github.com/arithlang/mlc/ptxsim/ptx"
 )
@@ -20,6 +21,7 @@ type Module struct {
 type Kernel struct {
 	m       *Module
 	src     *ptx.Kernel
+	decoded func() error
 	code    []instr
 	columns int // of registers
 	consts  []constant
@@ -34,11 +36,14 @@ func (d *Device) Load(text []byte) (*Module, error) {
 	return d.Place(src)
 }
 
-// On loads a module on another device, without reading its text again.
-func (m *Module) On(d *Device) (*Module, error) { return d.Place(m.src) }
+// On loads a module on another device, without reading its text again. Kernels are decoded when
+// they are asked for: they are known to be right.
+func (m *Module) On(d *Device) (*Module, error) { return d.load(m.src, false) }
 
 // Place is Load of a module that has been read. Several devices may share it.
-func (d *Device) Place(src *ptx.Module) (*Module, error) {
+func (d *Device) Place(src *ptx.Module) (*Module, error) { return d.load(src, true) }
+
+func (d *Device) load(src *ptx.Module, decode bool) (*Module, error) {
 	if src.Arch > d.opt.Arch {
 		return nil, fmt.Errorf("sim: load: the module is for sm_%d, the device is sm_%d", src.Arch, d.opt.Arch)
 	}
@@ -49,8 +54,11 @@ func (d *Device) Place(src *ptx.Module) (*Module, error) {
 	m.placeVars()
 	for _, ks := range src.Kernels {
 		k := &Kernel{m: m, src: ks}
-		if err := k.decode(); err != nil {
-			return nil, fmt.Errorf("sim: load: kernel %s: %w", ks.Name, err)
+		k.decoded = sync.OnceValue(k.decode)
+		if decode {
+			if err := k.decoded(); err != nil {
+				return nil, fmt.Errorf("sim: load: kernel %s: %w", ks.Name, err)
+			}
 		}
 		m.kernels[ks.Name] = k
 	}
@@ -140,7 +148,7 @@ func (m *Module) Kernels() []string {
 // Kernel returns an entry by name.
 func (m *Module) Kernel(name string) (*Kernel, error) {
 	if k := m.kernels[name]; k != nil {
-		return k, nil
+		return k, k.decoded()
 	}
 	return nil, fmt.Errorf("sim: the module has no kernel %s, it has %v", name, m.Kernels())
 }

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"reflect"
 	"strings"
+	"sync"
 
 	"github.com/arithlang/mlc/serve/chart"
 )
@@ -31,8 +32,10 @@ var functions = template.FuncMap{
 	"add":     func(a, b int) int { return a + b },
 }
 
-// pages are the templates of pages and of their parts.
-var pages = template.Must(template.New("").Funcs(functions).ParseFS(files, "pages/*.html"))
+// pages returns the templates of pages and of their parts.
+var pages = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(functions).ParseFS(files, "pages/*.html"))
+})
 
 // shapes gives the type of each template's data. A template called only by others is not listed:
 // its caller gives the data. A test checks the fields that templates name against these types.
@@ -127,6 +130,6 @@ func render(name string, data any) (template.HTML, error) {
 		return "", fmt.Errorf("BUG: the template %s gets a %v, and is written for a %v", name, got, want)
 	}
 	var b bytes.Buffer
-	err := pages.ExecuteTemplate(&b, name, data)
+	err := pages().ExecuteTemplate(&b, name, data)
 	return template.HTML(b.String()), err
 }

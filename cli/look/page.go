@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/compiler"
@@ -20,9 +21,9 @@ import (
 //go:embed page.html
 var pageText string
 
-// pageTemplate is the page of explain --format html. It contains its style and script and
+// pageTemplate returns the page of explain --format html. It contains its style and script and
 // refers to no other file.
-var pageTemplate = template.Must(template.New("page").Parse(pageText))
+var pageTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(pageText)) })
 
 // WritePage writes the page of a compiled spec to a file.
 func WritePage(sh *shell.Shell, p *compiler.Program, of project.Training, file string) error {
@@ -91,7 +92,7 @@ func (t *trace) page(title, version string) ([]byte, error) {
 		columns = append(columns, pc)
 	}
 	var b bytes.Buffer
-	err := pageTemplate.Execute(&b, struct {
+	err := pageTemplate().Execute(&b, struct {
 		Title, Version string
 		Columns        []pageColumn
 	}{title, version, columns})

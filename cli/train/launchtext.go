@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"text/template"
 
 	"github.com/arithlang/mlc/cli/paths"
@@ -26,9 +27,10 @@ func (l *launch) print() error {
 	return nil
 }
 
-// manifest is an Indexed Job. An evicted pod does not count as a failure. Words are quoted
+// manifest returns an Indexed Job. An evicted pod does not count as a failure. Words are quoted
 // as in JSON, which is valid YAML.
-var manifest = template.Must(template.New("manifest").Funcs(template.FuncMap{"quote": quoted, "indent": byColumns}).Parse(`# Written by: {{.Line}}
+var manifest = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("manifest").Funcs(template.FuncMap{"quote": quoted, "indent": byColumns}).Parse(`# Written by: {{.Line}}
 # Change what is marked CHANGE, then: kubectl apply -f FILE
 apiVersion: batch/v1
 kind: Job
@@ -65,6 +67,7 @@ spec:
           persistentVolumeClaim:
             claimName: "CLAIM" # CHANGE: a claim that has what is in {{quote .Folder}}
 `))
+})
 
 // kubernetes prints the manifest of a Kubernetes job.
 func (l *launch) kubernetes() error {
@@ -72,7 +75,7 @@ func (l *launch) kubernetes() error {
 		l.tasks[i].number = i + 1 // pods are numbered without gaps
 	}
 	var b bytes.Buffer
-	if err := manifest.Execute(&b, map[string]any{
+	if err := manifest().Execute(&b, map[string]any{
 		"Line": l.wholeLine(), "Name": podName(project.NameOf(l.jobs[0].Training.Name)), "Folder": filepath.ToSlash(l.folder), "Tasks": len(l.tasks),
 		"Parallel": cmp.Or(l.line.Jobs, len(l.tasks)), "Grace": taken, "Script": l.choice("JOB_COMPLETION_INDEX", 1) + "exec \"$@\"\n",
 	}); err != nil {

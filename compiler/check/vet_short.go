@@ -1,7 +1,7 @@
 package check
 
 import (
-	"fmt"
+	"encoding/binary"
 	"iter"
 	"strconv"
 	"strings"
@@ -228,7 +228,11 @@ func newExercise(t *task.Task, p task.Problem) *exercise {
 			x.labels[i] = -1
 		}
 	}
-	x.prompt = fmt.Sprint(read)
+	var prompt []byte
+	for _, id := range read {
+		prompt = binary.AppendVarint(prompt, int64(id))
+	}
+	x.prompt = string(prompt)
 	for i, id := range x.labels {
 		if id >= 0 && (t.IsHint(id) || !t.EndCounts() && id == t.EOS()) { // ignored when an answer is judged
 			x.labels[i] = -1

@@ -13,7 +13,7 @@ func TestOpTable(t *testing.T) {
 	names := map[string]Op{}
 	for op := range numOps {
 		info := ops[op]
-		if info.name == "" || len(signatures[op].results) == 0 && rules[op] == nil {
+		if info.name == "" || len(signatures()[op].results) == 0 && rules[op] == nil {
 			t.Errorf("op %d has no name, or nothing gives its type", op)
 		}
 		if old, ok := names[info.name]; ok {

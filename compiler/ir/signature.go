@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/arithlang/mlc/compiler/expr"
 )
@@ -61,19 +62,20 @@ func patterns(text string) (all []*pattern) {
 	return all
 }
 
-// signatures has the signature of each op.
-var signatures = func() (all [numOps]signature) {
+// signatures returns the signature of each op.
+var signatures = sync.OnceValue(func() []signature {
+	all := make([]signature, numOps)
 	for op := range all {
 		takes, gives, _ := strings.Cut(ops[op].signature, "->")
 		all[op] = signature{patterns(takes), patterns(gives)}
 	}
 	return all
-}()
+})
 
 // named returns the patterns of v's arguments that its signature names, and whether
 // others may follow.
 func (v *Value) named() (args []*pattern, others bool) {
-	for _, p := range signatures[v.Op].args {
+	for _, p := range signatures()[v.Op].args {
 		switch {
 		case p.name == "...":
 			others = true
@@ -122,7 +124,7 @@ func unify(v *Value) (Type, error) {
 			return Type{}, err
 		}
 	}
-	if len(signatures[v.Op].results) == 0 {
+	if len(signatures()[v.Op].results) == 0 {
 		return Type{}, nil
 	}
 	return b.result(v, args)
@@ -241,7 +243,7 @@ func (b binding) get(word string) (is []Dim, ok bool) {
 
 // result returns the type of v, whose arguments are bound.
 func (b binding) result(v *Value, args []*pattern) (Type, error) {
-	results := signatures[v.Op].results
+	results := signatures()[v.Op].results
 	want := results[0].name
 	if v.Op.carries("result") && !(results[0].optional && v.Attr.Result == "") {
 		want = v.Attr.Result

@@ -3,6 +3,7 @@ package tasks
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/task/sequence"
@@ -16,9 +17,18 @@ func sizeOf(source, target int) Size { return Size{source, target} }
 
 // FormOf returns a kind by name, the zero Kind for a mix.
 func FormOf(kind string) *task.Kind {
-	k, _ := KindOf(&task.Config{Kind: kind})
+	k := forms()[kind]
 	return &k
 }
+
+// forms returns the kinds of tasks by name.
+var forms = sync.OnceValue(func() map[string]task.Kind {
+	all := map[string]task.Kind{}
+	for _, k := range Kit().All() {
+		all[k.Name], _ = KindOf(&task.Config{Kind: k.Name})
+	}
+	return all
+})
 
 // Answers bounds the places of the answers to any operands of a and b digits. A sign takes a
 // place. ok is false for problems without numbers and for sums.

@@ -3,39 +3,45 @@ package config
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // linear matches the matrices of layers and of the head, after their places.
 const linear = `^((self|cross)\.[qkvo]|ffn\.in|ffn\.in\.u|ffn\.in\.g|ffn\.out|head\.out|head\.adapter)`
 
-// meanings describe parameters by name; the first match counts. A name begins with its
+// meanings returns what describes parameters by name; the first match counts. A name begins with its
 // innermost place, as package model of the compiler gives it. Any other name has the bias or
 // table, a dot, and its parameter.
-var meanings = []struct {
+var meanings = sync.OnceValue(func() []meaning {
+	return []meaning{
+		{regexp.MustCompile(`^\w+\.token$`), "table of tokens: [tokens, width]"},
+		{regexp.MustCompile(`^\w+\.position$`), "table of positions: [rows, width]"},
+		{regexp.MustCompile(`^\w+\.norm\.gamma$`), "gains of the normalization: [width]"},
+		{regexp.MustCompile(`^\w+\.norm\.beta$`), "offsets of the normalization: [width]"},
+		{regexp.MustCompile(`^(self|cross)\.q\.w$`), "queries, heads side by side: [width in, width]"},
+		{regexp.MustCompile(`^(self|cross)\.k\.w$`), "keys, heads side by side: [width in, width]"},
+		{regexp.MustCompile(`^(self|cross)\.v\.w$`), "values, heads side by side: [width in, width]"},
+		{regexp.MustCompile(`^(self|cross)\.o\.w$`), "result of the heads: [width, width out]"},
+		{regexp.MustCompile(`^ffn\.in\.w$`), "first matrix: [width, hidden]"},
+		{regexp.MustCompile(`^ffn\.in\.u\.w$`), "first matrix, which the gates multiply: [width, hidden]"},
+		{regexp.MustCompile(`^ffn\.in\.g\.w$`), "gates: [width, hidden]"},
+		{regexp.MustCompile(`^(ffn|head)\.out\.w$`), "last matrix: [in, out]"},
+		{regexp.MustCompile(`^head\.adapter\.w$`), "matrix before the last one: [width, width]"},
+		{regexp.MustCompile(linear + `\.scalar$`), "multiple of the identity"},
+		{regexp.MustCompile(linear + `\.down\.w$`), "first of two narrow matrices: [in, rank]"},
+		{regexp.MustCompile(linear + `\.up\.w$`), "second of two narrow matrices: [rank, out]"},
+		{regexp.MustCompile(linear + `\.b$`), "added to the result of the matrix: [out]"},
+		{regexp.MustCompile(`^(self|cross)\.(q|k|qk)\.norm\.gamma$`), "gains of the normalization of heads: [heads * head width]"},
+		{regexp.MustCompile(`^shared\.norms\.(gamma|beta)$`), "gains or offsets of all normalizations: [width]"},
+		{regexp.MustCompile(`^\w+\.relative$`), "keys of relative positions: [distances, width of a head]"},
+		{regexp.MustCompile(`^fixed\.calibrated\d*\.`), "lines that a calibration has selected"},
+	}
+})
+
+// A meaning describes the parameters whose names match.
+type meaning struct {
 	name *regexp.Regexp
 	what string
-}{
-	{regexp.MustCompile(`^\w+\.token$`), "table of tokens: [tokens, width]"},
-	{regexp.MustCompile(`^\w+\.position$`), "table of positions: [rows, width]"},
-	{regexp.MustCompile(`^\w+\.norm\.gamma$`), "gains of the normalization: [width]"},
-	{regexp.MustCompile(`^\w+\.norm\.beta$`), "offsets of the normalization: [width]"},
-	{regexp.MustCompile(`^(self|cross)\.q\.w$`), "queries, heads side by side: [width in, width]"},
-	{regexp.MustCompile(`^(self|cross)\.k\.w$`), "keys, heads side by side: [width in, width]"},
-	{regexp.MustCompile(`^(self|cross)\.v\.w$`), "values, heads side by side: [width in, width]"},
-	{regexp.MustCompile(`^(self|cross)\.o\.w$`), "result of the heads: [width, width out]"},
-	{regexp.MustCompile(`^ffn\.in\.w$`), "first matrix: [width, hidden]"},
-	{regexp.MustCompile(`^ffn\.in\.u\.w$`), "first matrix, which the gates multiply: [width, hidden]"},
-	{regexp.MustCompile(`^ffn\.in\.g\.w$`), "gates: [width, hidden]"},
-	{regexp.MustCompile(`^(ffn|head)\.out\.w$`), "last matrix: [in, out]"},
-	{regexp.MustCompile(`^head\.adapter\.w$`), "matrix before the last one: [width, width]"},
-	{regexp.MustCompile(linear + `\.scalar$`), "multiple of the identity"},
-	{regexp.MustCompile(linear + `\.down\.w$`), "first of two narrow matrices: [in, rank]"},
-	{regexp.MustCompile(linear + `\.up\.w$`), "second of two narrow matrices: [rank, out]"},
-	{regexp.MustCompile(linear + `\.b$`), "added to the result of the matrix: [out]"},
-	{regexp.MustCompile(`^(self|cross)\.(q|k|qk)\.norm\.gamma$`), "gains of the normalization of heads: [heads * head width]"},
-	{regexp.MustCompile(`^shared\.norms\.(gamma|beta)$`), "gains or offsets of all normalizations: [width]"},
-	{regexp.MustCompile(`^\w+\.relative$`), "keys of relative positions: [distances, width of a head]"},
-	{regexp.MustCompile(`^fixed\.calibrated\d*\.`), "lines that a calibration has selected"},
 }
 
 // places are parts of a layer or of the whole.
@@ -76,7 +82,7 @@ func of(where []string, last, name string) string {
 	if last == "self" || last == "cross" {
 		what = "parameter " + param + " of the bias " + block
 	}
-	for _, m := range meanings {
+	for _, m := range meanings() {
 		if m.name.MatchString(last + "." + name) {
 			what = m.what
 			break

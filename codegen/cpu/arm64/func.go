@@ -117,7 +117,7 @@ func (f *Func) Insts() iter.Seq[Inst] {
 
 // find returns the form of the instruction that takes the operands.
 func find(name string, operands []Operand) (*form, error) {
-	forms := instructions[name]
+	forms := instructions()[name]
 	if len(forms) == 0 {
 		return nil, fmt.Errorf("%s: no such instruction", name)
 	}

@@ -79,8 +79,8 @@ func makePool() []Operand {
 // last operand that it takes, and some between.
 func samples() []sample {
 	var all []sample
-	for _, name := range slices.Sorted(maps.Keys(instructions)) {
-		for i, f := range instructions[name] {
+	for _, name := range slices.Sorted(maps.Keys(instructions())) {
+		for i, f := range instructions()[name] {
 			if f.base == 0 {
 				continue
 			}

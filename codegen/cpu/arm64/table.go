@@ -1,11 +1,12 @@
 package arm64
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
-// instructions are the forms of every instruction by name. It is only read.
-var instructions = table()
-
-func table() map[string][]*form {
+// instructions returns the forms of every instruction by name. The map is only read.
+var instructions = sync.OnceValue(func() map[string][]*form {
 	all := map[string][]*form{}
 	add := func(forms ...*form) {
 		for _, f := range forms {
@@ -35,4 +36,4 @@ func table() map[string][]*form {
 	add(generalForms()...)
 	add(jumpForms()...)
 	return all
-}
+})

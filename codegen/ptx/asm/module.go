@@ -2,6 +2,7 @@ package asm
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -55,7 +56,7 @@ func (f *Func) String() string {
 		fmt.Fprintf(&b, ".minnctapersm %d\n", f.Beside)
 	}
 	b.WriteString("{\n")
-	p := printer{registers: map[Value]string{}, count: map[Class]int{}}
+	p := printer{registers: new(numbered[string]), count: map[Class]int{}}
 	p.instrs(f.body)
 	for _, c := range []Class{Pred, Half, Word, Float, Wide} {
 		if n := p.count[c]; n > 0 {
@@ -81,7 +82,7 @@ func (i *Instr) String() string {
 // A printer gives numbers to the registers and labels that it meets, in order.
 type printer struct {
 	b         strings.Builder
-	registers map[Value]string // nil: they are called by their numbers in the function
+	registers *numbered[string] // nil: they are called by their numbers in the function
 	count     map[Class]int
 	labels    int
 }
@@ -142,7 +143,7 @@ func (p *printer) instr(i *Instr) {
 	if i.guard.Valid() {
 		op = "@" + p.value(i.guard) + " " + op
 	}
-	p.line("\t%s;", strings.TrimSpace(op+" "+strings.Join(operands, ", ")))
+	p.b.WriteString("\t" + strings.TrimSpace(op+" "+strings.Join(operands, ", ")) + ";\n")
 }
 
 // access returns the op of an access with its space, width and type.
@@ -170,13 +171,13 @@ func (p *printer) address(base Value, bytes int) string {
 	if bytes == 0 {
 		return "[" + p.value(base) + "]"
 	}
-	return fmt.Sprintf("[%s+%d]", p.value(base), bytes)
+	return "[" + p.value(base) + "+" + strconv.Itoa(bytes) + "]"
 }
 
 func (p *printer) all(vs []Value) []string {
-	var texts []string
-	for _, v := range vs {
-		texts = append(texts, p.value(v))
+	texts := make([]string, len(vs), len(vs)+4)
+	for i, v := range vs {
+		texts[i] = p.value(v)
 	}
 	return texts
 }
@@ -186,12 +187,15 @@ func (p *printer) value(v Value) string {
 	case v.kind == constant && v.class == Float:
 		return fmt.Sprintf("0f%08X", v.n)
 	case v.kind == constant:
-		return fmt.Sprint(v.n)
+		return strconv.FormatInt(v.n, 10)
 	case p.registers == nil:
-		return fmt.Sprint(classes[v.class].prefix, v.n)
-	case p.registers[v] == "":
-		p.count[v.class]++
-		p.registers[v] = fmt.Sprint(classes[v.class].prefix, p.count[v.class])
+		return classes[v.class].prefix + strconv.FormatInt(v.n, 10)
 	}
-	return p.registers[v]
+	text := p.registers.of(v)
+	if text == "" {
+		p.count[v.class]++
+		text = classes[v.class].prefix + strconv.Itoa(p.count[v.class])
+		p.registers.set(v, text)
+	}
+	return text
 }

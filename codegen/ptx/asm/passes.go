@@ -1,6 +1,8 @@
 package asm
 
 import (
+	"hash/maphash"
+	"math/bits"
 	"slices"
 )
 
@@ -58,8 +60,16 @@ type walk struct {
 	count    int
 	loops    int // begun and ended so far
 	copies   numbered[operand]
-	seen     map[key]*Instr // the instructions so far, of all enclosing regions
-	seenHere []key          // the innermost region's
+	seen     []seen         // the instructions so far, of all enclosing regions
+	last     map[uint64]int // where seen has the last instruction of a hash, counted from 1
+}
+
+// A seen is an instruction that others may be equal to.
+type seen struct {
+	*Instr
+	key    key
+	hash   uint64
+	before int // where seen has the one before of the same hash
 }
 
 // An operand is a value, with its version if it is a variable.
@@ -68,8 +78,7 @@ type operand struct {
 	version int
 }
 
-// A key is equal for instructions that give the same values. It is looked up for each
-// instruction: its numbers are adjacent, so that they are hashed at once.
+// A key is equal for instructions that give the same values.
 type key struct {
 	op, text string
 	memory   Memory
@@ -77,7 +86,7 @@ type key struct {
 }
 
 func newWalk(visit func(i *Instr)) *walk {
-	return &walk{visit: visit, memories: map[Memory]int{}, seen: map[key]*Instr{}}
+	return &walk{visit: visit, memories: map[Memory]int{}, last: map[uint64]int{}}
 }
 
 // change notes the variables and memories that an instruction changes. Single values never
@@ -132,8 +141,7 @@ func (w *walk) now(v Value) Value {
 }
 
 func (w *walk) body(is []*Instr) {
-	around := w.seenHere
-	w.seenHere = nil
+	around := len(w.seen)
 	for _, i := range is {
 		if i.op == opLoop {
 			each(i.body, w.change)
@@ -155,10 +163,36 @@ func (w *walk) body(is []*Instr) {
 			w.copies.set(i.dst[0], w.operand(i.args[0]))
 		}
 	}
-	for _, k := range w.seenHere {
-		delete(w.seen, k)
+	for _, s := range slices.Backward(w.seen[around:]) {
+		if w.last[s.hash] = s.before; s.before == 0 {
+			delete(w.last, s.hash)
+		}
 	}
-	w.seenHere = around
+	w.seen = w.seen[:around]
+}
+
+// find returns an instruction that gives the same values as i, or else keeps i for later ones.
+func (w *walk) find(i *Instr) *Instr {
+	k := w.key(i)
+	hash := k.hash()
+	for at := w.last[hash]; at > 0; at = w.seen[at-1].before {
+		if s := &w.seen[at-1]; s.key == k {
+			return s.Instr
+		}
+	}
+	w.seen = append(w.seen, seen{i, k, hash, w.last[hash]})
+	w.last[hash] = len(w.seen)
+	return nil
+}
+
+var seed = maphash.MakeSeed()
+
+func (k *key) hash() uint64 {
+	h := maphash.String(seed, k.op) + maphash.String(seed, k.text)
+	for _, n := range k.numbers {
+		h = (bits.RotateLeft64(h, 23) ^ uint64(n)) * 0x9e3779b97f4a7c15
+	}
+	return h
 }
 
 // common reuses values instead of computing or loading them again. It does not keep cheap values
@@ -169,14 +203,11 @@ func common(f *Func) {
 		if !i.movable() || i.isMove() && i.args[0].kind != constant {
 			return
 		}
-		k := w.key(i)
-		if same := w.seen[k]; same != nil {
+		if same := w.find(i); same != nil {
 			for n, v := range i.dst {
 				w.copies.set(v, w.operand(same.dst[n]))
 			}
-			return
 		}
-		w.seen[k], w.seenHere = i, append(w.seenHere, k)
 	})
 	w.body(f.body)
 }

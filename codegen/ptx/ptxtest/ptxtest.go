@@ -97,15 +97,8 @@ func CompareOn(t *testing.T, kinds []kerneltest.Kind, ks []*kernel.Kernel, o ptx
 		}
 	}
 	runs := make([]*Runner, len(Ways()))
-	for i, w := range Ways() {
-		if i == 0 {
-			runs[i], err = Load(out, w)
-		} else {
-			runs[i], err = runs[0].In(w)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	if runs[0], err = Load(out, Ways()[0]); err != nil {
+		t.Fatal(err)
 	}
 	for n, k := range ks {
 		t.Run(k.Name, func(t *testing.T) {
@@ -116,6 +109,11 @@ func CompareOn(t *testing.T, kinds []kerneltest.Kind, ks []*kernel.Kernel, o ptx
 				kind := kinds[i%len(kinds)]
 				var some []*Runner
 				for j := (n + i) % step; j < len(runs); j += step {
+					if runs[j] == nil {
+						if runs[j], err = runs[0].In(Ways()[j]); err != nil {
+							t.Fatal(err)
+						}
+					}
 					some = append(some, runs[j])
 				}
 				if err := compare(k, s, kind, uint64(i), some); err != nil {
