@@ -31,7 +31,7 @@ func compile(t *testing.T, spec string, set ...string) *compiler.Program {
 
 // TestGenerateIsDeterministic also wants gofmt's form and the header in every file.
 func TestGenerateIsDeterministic(t *testing.T) {
-	for _, spec := range full.Some([]string{"successor", "tiny", "addition", "kerple"}, 2) {
+	for _, spec := range full.Some([]string{"tiny", "successor", "addition", "kerple"}, 1) {
 		first, err := Generate(compile(t, spec), Options{Version: "1.2.3"})
 		if err != nil {
 			t.Fatal(err)

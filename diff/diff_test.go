@@ -58,8 +58,8 @@ func TestInterpretersAgree(t *testing.T) {
 	}
 }
 
-// TestShipped holds kernels of all kinds to their tensor functions: of those of specs that differ
-// only in numbers the smallest.
+// TestShipped holds the smallest kernel of each kind to its tensor function; with -tags full, the
+// smallest of those that differ only in numbers.
 func TestShipped(t *testing.T) {
 	smallest, numbers := map[string]*Case{}, regexp.MustCompile(`\d+`)
 	elements := func(c *Case) int {
@@ -79,7 +79,10 @@ func TestShipped(t *testing.T) {
 	}
 	for _, spec := range specs {
 		for _, c := range casesOf(t, spec.Lowered) {
-			form := numbers.ReplaceAllString(c.Kernel.Kind+c.fn.String(), "#")
+			form := c.Kernel.Kind
+			if full.Tests { // package specs compares all kernels of a few specs
+				form = numbers.ReplaceAllString(c.Kernel.Kind+c.fn.String(), "#")
+			}
 			if old := smallest[form]; old == nil || elements(c) < elements(old) {
 				smallest[form] = c
 			}
@@ -88,7 +91,7 @@ func TestShipped(t *testing.T) {
 	kinds := map[string]bool{}
 	for _, c := range smallest {
 		kinds[c.Kernel.Kind] = true
-		for _, s := range full.Some([]Shape{{Batch: 3, Length: 7}, {Batch: 2, Length: 1}, {Batch: 1, Length: 34}}, 1) {
+		for _, s := range full.Some([]Shape{{Batch: 2, Length: 6}, {Batch: 3, Length: 1}, {Batch: 1, Length: 34}}, 1) {
 			r, err := c.Compare(s, nil)
 			if err != nil {
 				t.Fatalf("%s: %v", c.Kernel.Name, err)

@@ -49,7 +49,7 @@ measured. The columns:
 // a change of geometry shows as a difference. It takes a few specs, or all with -tags full.
 func TestLaunches(t *testing.T) {
 	var all []trainable
-	for _, file := range full.Some(few(t), 6) {
+	for _, file := range full.Some(few(t), 4) {
 		all = append(all, trainable{file, ""})
 	}
 	all = append(all, full.Some(onCores, 1)...)

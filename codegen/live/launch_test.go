@@ -61,7 +61,7 @@ func TestLaunchesDoNotMatter(t *testing.T) {
 				t.Fatalf("any launch %v, %d elements of further uses", m.Plan.AnyLaunch, m.Plan.NumUses)
 			}
 			var want []float32
-			for _, l := range []launching{{examples: 4}, {examples: 4, repeats: true}, {examples: 2}, {examples: 1}} {
+			for _, l := range []launching{{examples: 4}, {examples: 1}, {examples: 4, repeats: true}, {examples: 2}}[:full.Either(3, 4)] {
 				m.Train.Chunk, m.Train.MicroBatch = 4, 1
 				tr := simulatedTrainer(t, m)
 				l.Machine = tr.Machine
@@ -136,7 +136,7 @@ func testsDoNotDepend(t *testing.T, runs int, set ...string) {
 	}
 	tr := simulatedTrainer(t, m)
 	var problems []task.Problem
-	for _, p := range full.Some([][2]int{{2, 9}, {5, 6}, {7, 5}, {6, 6}, {10, 1}}, 3) {
+	for _, p := range full.Some([][2]int{{2, 9}, {5, 6}, {7, 5}, {6, 6}, {10, 1}}, 2) {
 		problems = append(problems, tr.Task.Cell(p[0], p[1], 2)...)
 	}
 	asked := eval.Model{Plan: &m.Plan, Task: tr.Task, Seed: 1, Runs: runs}

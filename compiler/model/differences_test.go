@@ -11,6 +11,7 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/model"
 	"github.com/arithlang/mlc/compiler/plan"
+	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/config"
 )
 
@@ -59,7 +60,8 @@ eval { grid = [1..2, 1..2] }
 `
 
 // TestDifferences compares the gradients of whole training programs with central
-// differences of their loss, both in float64.
+// differences of their loss, both in float64: along random directions, which show any wrong
+// gradient, and then each by itself, to say which.
 func TestDifferences(t *testing.T) {
 	for _, c := range []struct {
 		name, spec string
@@ -117,19 +119,42 @@ func TestDifferences(t *testing.T) {
 			if loss := r.loss(r.params); loss != whole {
 				t.Fatalf("the loss is %g, and %g once gradients are", loss, whole)
 			}
-			const h = 1e-5
-			for _, i := range someOf(p) {
+			// differ compares the slope along a direction.
+			differ := func(direction map[int]float64) (got, want float64, differ bool) {
+				const h = 1e-5
 				at := func(by float64) float64 {
-					moved := append([]float64(nil), r.params...)
-					moved[i] += by
+					moved := slices.Clone(r.params)
+					for i, x := range direction {
+						moved[i] += by * x
+					}
 					return r.loss(moved)
 				}
-				want := (at(h) - at(-h)) / (2 * h)
-				if spec.Train.ByRuns && inLoop(p, i) {
-					want /= runs
+				want = (at(h) - at(-h)) / (2 * h)
+				for i, x := range direction {
+					if spec.Train.ByRuns && inLoop(p, i) {
+						x *= runs
+					}
+					got += grads[i] * x
 				}
-				if got := grads[i]; !(math.Abs(got-want) <= 1e-6*(1+math.Abs(want))) {
-					t.Errorf("gradient of parameter %d of %d is %.8g, want %.8g", i, p.Trained(), got, want)
+				return got, want, !(math.Abs(got-want) <= 1e-6*(1+math.Abs(want)))
+			}
+			random, wrong := rand.New(rand.NewPCG(1, 1)), full.Tests
+			for range 2 {
+				direction := map[int]float64{}
+				for _, i := range someOf(p) {
+					direction[i] = random.Float64()*2 - 1
+				}
+				if got, want, differ := differ(direction); differ {
+					t.Errorf("the slope along %v is %.8g, want %.8g", direction, got, want)
+					wrong = true
+				}
+			}
+			if !wrong {
+				return
+			}
+			for _, i := range someOf(p) {
+				if got, want, differ := differ(map[int]float64{i: 1}); differ {
+					t.Errorf("the slope of parameter %d of %d is %.8g, want %.8g", i, p.Trained(), got, want)
 				}
 			}
 		})
