@@ -21,8 +21,9 @@ const rooms = `
 	# What a trainer links.
 	runtime/{abi,available,calibrate,comm,damage,disk,elementary,flag,interrupt,pages,philox,tokens}:
 	runtime/config: runtime/tokens
-	runtime/flags: runtime/config
 	runtime/{ckpt,lock,track}: runtime/damage runtime/disk
+	runtime/label: runtime/ckpt
+	runtime/flags: runtime/config runtime/label
 	runtime/device: runtime/abi runtime/config
 	runtime/cpu: runtime/device runtime/philox
 	runtime/cuda: runtime/comm runtime/device
@@ -46,7 +47,8 @@ const rooms = `
 	dsl:
 	compiler/{bundle,peertest}:
 	compiler/expr:
-	compiler/ir: compiler/expr dsl/diag runtime/abi
+	compiler/scalars: runtime/abi
+	compiler/ir: compiler/expr compiler/scalars dsl/diag
 	compiler/{grad,opt}: compiler/ir
 	compiler/kernel: compiler/ir
 	compiler/plan: compiler/grad runtime/config
@@ -81,7 +83,7 @@ const rooms = `
 	export/protobuf:
 	{export,insight}: compiler export/protobuf runtime/eval
 	bench: compiler/check export runtime/train
-	plot: runtime/calibrate runtime/record runtime/thinking
+	plot: runtime/calibrate runtime/label runtime/record runtime/thinking
 	{mlflow,serve}: plot runtime/flag
 	board: export/protobuf plot
 	prove: bench codegen diff runtime sim specs

@@ -23,12 +23,12 @@ const budget = `
 	. 20
 	bench 1350
 	board 400 # event files, which trainers wrote
-	cli 1800 # a verb a file; explain for attention alone, and its stages
+	cli 1890 # labels of runs; a verb a file; explain for attention alone, and its stages
 	cli/build 1660 # attention for PyTorch; the go command of a Python environment; starters of other programs
 	cli/look 3152 # the summary of attention alone; the positions of a model; names of warnings
 	cli/paths 250 # folders that appear whole, which exports had
 	cli/project 650 # specs of attention alone
-	cli/results 1800 # attention for a problem as plot draws it; losses of texts
+	cli/results 1830 # runs chosen by tags and words; attention for a problem as plot draws it; losses of texts
 	cli/runtest 100
 	cli/shell 350
 	cli/slurmtest 250
@@ -39,7 +39,7 @@ const budget = `
 	codegen/host 900
 	codegen/ptx 9637 # band.go: lines of a bias in shared memory; blocks of queries whose keys begin anywhere; sums over the queries of examples that have none
 	codegen/torch 400 # the table of launches; its Python files do not count
-	compiler 1400 # attention alone
+	compiler 1410 # attention alone; the scalars of callers, which trainers had
 	compiler/check 10360 # specs of attention alone; texts; epochs
 	compiler/expr 2700 # a memo that looks through the first nodes rather than hash them
 	compiler/grad 700 # statistics of attention
@@ -61,12 +61,12 @@ const budget = `
 	prove 8100
 	python 500 # wheels
 	ptxsim 13550 # Options.Reach: the gate of wrong kernels leaves out launches that a mutant cannot change
-	runtime 5600 # runtime/flags: flags of trainers are structs, which the verbs of mlc embed, too; runtime/thinking, which all trainers had; runtime/continuing: models of text
+	runtime 5640 # labels of runs; runtime/flags: flags of trainers are structs, which the verbs of mlc embed, too; runtime/thinking, which all trainers had; runtime/continuing: models of text
 	runtime/bench 650
 	runtime/comm 900
 	runtime/config 600
 	runtime/cpu 2350 # bf16 and split, which all trainers had, are packages; producttest has operands for tests of three
-	runtime/cuda 6950 # merge.go: chunks that differ run together, where ops are equal and not their hashes alone; parameters are kept rounded; moved.go: what is moved together
+	runtime/cuda 6890 # merge.go: chunks that differ run together, where ops are equal and not their hashes alone; parameters are kept rounded; moved.go: what is moved together
 	runtime/device 700 # a queue whose launches join, the space of rounded parameters
 	runtime/eval 1850 # losses of texts
 	runtime/profile 850
@@ -79,7 +79,7 @@ const budget = `
 	runtime/verbs 1550
 	runtime/world 1600
 	serve 3750 # losses of texts
-	sim 2025 # a library of PTX, so that devices do not each read the same text
+	sim 2100 # reading a launch back from its parameters, which trainers had; a library of PTX, so that devices do not each read the same text
 	sim/libcuda 900 # the driver's functions for Python
 	specs 20
 	torture 1650

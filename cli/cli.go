@@ -35,6 +35,7 @@ type verbs struct {
 	Eval   evalCmd   `cmd:"" group:"day" help:"Test the model of a run: exact match by length."`
 	Solve  solveCmd  `cmd:"" group:"day" help:"Answer problems with the model of a run."`
 	Runs   runsCmd   `cmd:"" group:"day" help:"List runs: state, last values, and the settings that differ."`
+	Label  labelCmd  `cmd:"" group:"day" help:"Give runs a name, tags and a note."`
 	Serve  serveCmd  `cmd:"" group:"day" help:"Serve a live page of runs to a browser on this machine."`
 	Report reportCmd `cmd:"" group:"day" help:"Write the page of runs as one HTML file."`
 	Plot   plotCmd   `cmd:"" group:"day" help:"Draw grids, curves and attention of runs, or print results as tables."`

@@ -11,7 +11,7 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/lower"
-	"github.com/arithlang/mlc/runtime/abi"
+	"github.com/arithlang/mlc/compiler/scalars"
 )
 
 // A Shape is the size of a launch.
@@ -32,7 +32,7 @@ func (c *Case) scalars(s Shape) kernel.Scalars {
 	}
 	for _, b := range c.buffers {
 		if s.Dense && b.in != nil && b.in.Heads > 0 {
-			d, row := abi.Distances(b.in.Name), float64(b.in.Type.Shape[2].N/b.in.Unit())
+			d, row := scalars.Distances(b.in.Name), float64(b.in.Type.Shape[2].N/b.in.Unit())
 			all[d[0]], all[d[1]], all[d[2]] = all[b.in.Type.Shape[1].Sym]*row, row, row/float64(b.in.Heads)
 		}
 	}
@@ -125,7 +125,7 @@ func (c *Case) draw(s kernel.Scalars, shapes [][]int) []kernel.Buffer {
 // gathered returns a tensor of a shape from a buffer whose places the launch gives.
 func gathered(from []float64, in *lower.Buffer, shape []int, s kernel.Scalars) []float64 {
 	var by [3]int
-	for k, name := range abi.Distances(in.Name) {
+	for k, name := range scalars.Distances(in.Name) {
 		by[k] = int(s[name]) * in.Unit()
 	}
 	var all []float64

@@ -16,7 +16,7 @@ import (
 	"github.com/arithlang/mlc/compiler/lower"
 	"github.com/arithlang/mlc/compiler/model"
 	"github.com/arithlang/mlc/compiler/plan"
-	"github.com/arithlang/mlc/runtime/abi"
+	"github.com/arithlang/mlc/compiler/scalars"
 )
 
 // TestPackedAttention compares sequences of several lengths, without padding, with each sequence
@@ -184,7 +184,7 @@ func (x *sequences) run(forward, backward string, s kernel.Scalars, in tensors, 
 			if b.Type.Shape[1].Sym == "S" {
 				rows = s["S"]
 			}
-			for k, distance := range abi.Distances(b.Name) {
+			for k, distance := range scalars.Distances(b.Name) {
 				s[distance] = []float64{rows * float64(row), float64(row), float64(row / b.Heads)}[k]
 			}
 		}

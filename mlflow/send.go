@@ -14,6 +14,7 @@ import (
 	"github.com/arithlang/mlc/plot/list"
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/damage"
+	"github.com/arithlang/mlc/runtime/label"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/track"
 )
@@ -118,8 +119,18 @@ func (c client) open(dir string, rec *record.Record) (*known, error) {
 	if err != nil {
 		return nil, err
 	}
+	called, err := label.Of(damage.At(dir))
+	if err != nil {
+		return nil, err
+	}
 	tags := map[string]string{"spec_hash": rec.SpecHash, "mlc_version": rec.Version, "device": rec.DeviceName}
-	id, err := c.create(experiment, filepath.ToSlash(dir), rec.Started, tags)
+	for _, t := range called.Tags {
+		tags[t] = "true"
+	}
+	if called.Note != "" {
+		tags["mlflow.note.content"] = called.Note // which MLflow shows as the run's description
+	}
+	id, err := c.create(experiment, cmp.Or(called.Name, filepath.ToSlash(dir)), rec.Started, tags)
 	if err != nil {
 		return nil, err
 	}

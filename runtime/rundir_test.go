@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/arithlang/mlc/runtime/flags"
+	"github.com/arithlang/mlc/runtime/label"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/rundir"
 )
@@ -65,7 +66,7 @@ func TestRunsOfASecond(t *testing.T) {
 	id, now := rundir.IdentityOf(&m), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	var dirs []string
 	for range 11 {
-		dir, held, err := rundir.New("", id, now)
+		dir, held, err := rundir.New("", id, now, label.Label{})
 		if err != nil {
 			t.Fatal(err)
 		}

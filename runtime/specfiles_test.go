@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/label"
 	"github.com/arithlang/mlc/runtime/program"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/rundir"
@@ -61,7 +62,7 @@ func TestSpecFilesLeft(t *testing.T) {
 		if err := os.WriteFile(path, []byte("1="), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		_, held, err := rundir.New(dir, rundir.IdentityOf(&m), time.Now())
+		_, held, err := rundir.New(dir, rundir.IdentityOf(&m), time.Now(), label.Label{})
 		if (err == nil) != free {
 			t.Errorf("%s is there: %v", name, err)
 		}

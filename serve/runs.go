@@ -30,8 +30,11 @@ type column struct {
 // bits is the key of the tested loss of a model of text.
 const bits = "bits"
 
-// columns are the columns of every list. The column Overall, for problems of files, and the column
-// of texts are only shown where a run has them.
+// labelled is the key of names, tags and notes.
+const labelled = "label"
+
+// columns are the columns of every list. The column Overall, for problems of files, the column of
+// texts and the column of labels are only shown where a run has them.
 var columns = []column{
 	{"run", "run", false, func(r *row) string { return r.Dir }, func(r *row) string { return r.Dir }},
 	{"state", "state", false, func(r *row) string { return string(r.State) }, func(r *row) string { return string(r.State) }},
@@ -44,6 +47,7 @@ var columns = []column{
 	{eval.OOD, eval.OOD, true, func(r *row) string { return percent(r.OOD) }, func(r *row) string { return orNothing(r.OOD, exactly) }},
 	{eval.Overall, eval.Overall, true, func(r *row) string { return percent(r.Overall) }, func(r *row) string { return orNothing(r.Overall, exactly) }},
 	{bits, "bits a character", true, func(r *row) string { return orNothing(r.Bits(), lossText) }, func(r *row) string { return orNothing(r.Bits(), exactly) }},
+	{labelled, "label", false, func(r *row) string { return r.Called() }, func(r *row) string { return r.Called() }},
 	{"started", "started, UTC", false, func(r *row) string { return started(r, "2006-01-02 15:04") }, func(r *row) string { return started(r, "2006-01-02T15:04:05") }},
 }
 
@@ -137,6 +141,9 @@ func listed(rows []*row) (all []column, lines []line) {
 	}
 	if !slices.ContainsFunc(runs, func(r *list.Run) bool { return r.Bits() != nil }) {
 		all = slices.DeleteFunc(all, func(c column) bool { return c.Key == bits })
+	}
+	if !slices.ContainsFunc(runs, func(r *list.Run) bool { return !r.Label.Empty() }) {
+		all = slices.DeleteFunc(all, func(c column) bool { return c.Key == labelled })
 	}
 	for _, r := range rows {
 		lines = append(lines, newLine(r, all))

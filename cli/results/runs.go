@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -73,6 +74,10 @@ func runsTable(runs []*list.Run) table {
 	if initial {
 		heads = append(heads, "init_seed")
 	}
+	labelled := slices.ContainsFunc(runs, isLabelled)
+	if labelled {
+		heads = append(heads, "label", "tags", "note")
+	}
 	t := table{heads: append(heads, differing...)}
 	for _, r := range runs {
 		started := ""
@@ -86,6 +91,9 @@ func runsTable(runs []*list.Run) table {
 		if initial {
 			row = append(row, seedCell(r.InitSeed))
 		}
+		if labelled {
+			row = append(row, r.Label.Name, strings.Join(r.Label.Tags, ","), r.Label.Note)
+		}
 		for _, name := range differing {
 			row = append(row, r.Settings[name])
 		}
@@ -93,6 +101,24 @@ func runsTable(runs []*list.Run) table {
 	}
 	return t
 }
+
+// mostNote is the most characters of a note in a list.
+const mostNote = 60
+
+// labelLine returns a label in one line, with the beginning of its note.
+func labelLine(r *list.Run) string {
+	note, _, more := strings.Cut(r.Label.Note, "\n")
+	if runes := []rune(note); len(runes) > mostNote {
+		note, more = string(runes[:mostNote]), true
+	}
+	if more {
+		note += " …"
+	}
+	return strings.TrimSpace(r.Called() + "  " + note)
+}
+
+// isLabelled reports whether a run has a name, a tag or a note.
+func isLabelled(r *list.Run) bool { return !r.Label.Empty() }
 
 // seedCell returns a seed of initial weights, or "".
 func seedCell(seed *uint64) any {
@@ -130,7 +156,12 @@ func PrintRuns(sh *shell.Shell, runs []*list.Run) error {
 	if texts {
 		heads = append(heads, bits)
 	}
-	fmt.Fprintln(w, "run\tstate\tstep\tloss\theld out\t"+strings.Join(heads, "\t")+"\tsettings")
+	labelled := slices.ContainsFunc(runs, isLabelled)
+	tail := "\tsettings"
+	if labelled {
+		tail = "\tlabel\tsettings"
+	}
+	fmt.Fprintln(w, "run\tstate\tstep\tloss\theld out\t"+strings.Join(heads, "\t")+tail)
 	var damaged []*list.Run
 	for _, r := range runs {
 		if r.State == list.Damaged {
@@ -151,6 +182,9 @@ func PrintRuns(sh *shell.Shell, runs []*list.Run) error {
 		heldOut := percent(r.ExactMatch)
 		if r.ExactMatch == nil && r.HeldOut != nil {
 			heldOut = strconv.FormatFloat(*r.HeldOut, 'g', 3, 64)
+		}
+		if labelled {
+			tested += printable(labelLine(r)) + "\t"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s%s\n", printable(r.Dir), r.State, r.Step, loss, heldOut, tested, printable(r.Said(differing[path.Dir(r.Dir)])))
 	}
@@ -191,9 +225,33 @@ func printable(text string) string {
 	}, text)
 }
 
-// List prints the runs below a folder in the given order. It returns an error if the folder
-// does not exist.
-func List(sh *shell.Shell, dir, order string, asCSV bool) error {
+// A Filter chooses runs: those with all tags, and with all words in their directory, label, state
+// or settings.
+type Filter struct {
+	Tags  []string
+	Words string
+}
+
+// chooses reports whether the list has a run.
+func (f *Filter) chooses(r *list.Run) bool {
+	for _, t := range f.Tags {
+		if !slices.Contains(r.Label.Tags, t) {
+			return false
+		}
+	}
+	text := []string{r.Dir, r.Name, string(r.State), r.Called(), r.Label.Note, r.Said(slices.Sorted(maps.Keys(r.Settings)))}
+	all := strings.ToLower(strings.Join(text, "\n"))
+	for _, word := range strings.Fields(strings.ToLower(f.Words)) {
+		if !strings.Contains(all, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// List prints the runs below a folder that a filter chooses, in the given order. It returns an
+// error if the folder does not exist.
+func List(sh *shell.Shell, dir string, only Filter, order string, asCSV bool) error {
 	runs, err := shell.Await(sh, func() ([]*list.Run, error) { return list.Runs(damage.At(dir)) })
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no folder %s: train a model with mlc train FILE, or name the folder of the runs", dir)
@@ -201,6 +259,8 @@ func List(sh *shell.Shell, dir, order string, asCSV bool) error {
 	if err != nil {
 		return err
 	}
+	below := len(runs)
+	runs = slices.DeleteFunc(runs, func(r *list.Run) bool { return !only.chooses(r) })
 	i := slices.IndexFunc(runOrders, func(o runOrder) bool { return o.name == order })
 	slices.SortStableFunc(runs, runOrders[i].compare)
 	switch {
@@ -213,6 +273,9 @@ func List(sh *shell.Shell, dir, order string, asCSV bool) error {
 		return nil
 	case asCSV:
 		return writeCSV(sh.Out, []table{runsTable(runs)})
+	case len(runs) == 0 && below > 0:
+		sh.Say("none of the %s runs below %s is chosen by --tag and --find", track.Thousands(below), dir)
+		return nil
 	case len(runs) == 0:
 		sh.Say("no runs below %s", dir)
 		return nil

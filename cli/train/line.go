@@ -71,6 +71,9 @@ func (l *Line) check() error {
 	if err := l.How.check(); err != nil {
 		return err
 	}
+	if err := l.Label.Check(); err != nil {
+		return shell.Usagef("%w", err)
+	}
 	alone := l.Flags
 	if l.File == "" && (alone.Resume == flags.Begins || alone.Out == "" || !reflect.ValueOf(l.Of).IsZero() || !reflect.ValueOf(l.How).IsZero()) {
 		return shell.Usagef("which spec? mlc train FILE, or for an existing run mlc train --resume --out RUN")

@@ -14,8 +14,8 @@ import (
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
+	"github.com/arithlang/mlc/compiler/scalars"
 	"github.com/arithlang/mlc/internal/full"
-	"github.com/arithlang/mlc/runtime/abi"
 )
 
 // causal is an attention of two heads, as models without positions have it.
@@ -162,7 +162,7 @@ func moves(t *testing.T, spec string, most map[string]float64) {
 	}
 	s := kernel.Scalars{"B": 1, "T": 128, "S": 128, "C": 128, "P": 0}
 	for _, name := range []string{"q", "k", "v", "dy"} { // rows of 8 heads of 64, in units of 8
-		d := abi.Distances(name)
+		d := scalars.Distances(name)
 		s[d[0]], s[d[1]], s[d[2]] = 128*64, 64, 8
 	}
 	for _, k := range a.BF16.Kernels {

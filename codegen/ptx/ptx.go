@@ -22,6 +22,7 @@ import (
 	"github.com/arithlang/mlc/codegen/ptx/asm"
 	"github.com/arithlang/mlc/codegen/ptx/emit"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/compiler/scalars"
 	"github.com/arithlang/mlc/runtime/abi"
 )
 
@@ -103,7 +104,7 @@ func (o Output) Schedules() string {
 
 // Signature returns the parameters of the entry besides its buffers.
 func (e *Entry) Signature() abi.Signature {
-	s, err := abi.Sign(e.Scalars, e.Shapes, e.Step, e.Scratch != nil)
+	s, err := abi.Sign(scalars.Find, e.Scalars, e.Shapes, e.Step, e.Scratch != nil)
 	if err != nil {
 		panic("BUG: entry " + e.Name + ": " + err.Error())
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/scalars"
 	"github.com/arithlang/mlc/runtime/abi"
 )
 
@@ -133,7 +134,7 @@ func countOf(shape []Dim) count {
 
 // launchVar returns the type of a launch scalar that a Map may use.
 func launchVar(name string) (expr.Type, bool) {
-	s, ok := abi.Find(name)
+	s, ok := scalars.Find(name)
 	return map[abi.Type]expr.Type{abi.I32: expr.I32, abi.U32: expr.U32, abi.F32: expr.F32}[s.Type], ok && !s.Hidden
 }
 

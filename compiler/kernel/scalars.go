@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"slices"
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
+	"github.com/arithlang/mlc/compiler/scalars"
 	"github.com/arithlang/mlc/runtime/abi"
 )
 
@@ -31,16 +31,16 @@ type Scalars map[string]float64
 // Samples binds every scalar to a plausible value.
 func Samples() Scalars {
 	all := Scalars{}
-	for _, s := range slices.Concat(abi.Scalars(), abi.Layout()) {
+	for _, s := range scalars.All() {
 		all[s.Name] = s.Sample
 	}
 	return all
 }
 
-// ScalarNames lists the scalars of package abi, which a launch can bind.
+// ScalarNames lists the scalars that a launch can bind.
 func ScalarNames() []string {
 	var names []string
-	for _, s := range slices.Concat(abi.Scalars(), abi.Layout()) {
+	for _, s := range scalars.All() {
 		names = append(names, s.Name)
 	}
 	return names
@@ -48,7 +48,7 @@ func ScalarNames() []string {
 
 // ScalarType returns the type of a scalar, and whether it exists.
 func ScalarType(name string) (expr.Type, bool) {
-	s, known := abi.Find(name)
+	s, known := scalars.Find(name)
 	return types[s.Type], known
 }
 

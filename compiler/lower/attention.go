@@ -3,7 +3,7 @@ package lower
 import (
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
-	"github.com/arithlang/mlc/runtime/abi"
+	"github.com/arithlang/mlc/compiler/scalars"
 )
 
 // An attention is shared by the forward and backward kernels. There are two lowerings: narrow
@@ -90,7 +90,7 @@ func (a *attention) keySource(e *emitter, v *ir.Value, name string, group int) s
 		s.buf = e.flat(v, name)
 		return s
 	}
-	names := abi.Distances(apart.Name)
+	names := scalars.Distances(apart.Name)
 	distance := func(n int) *expr.Expr { return mul(ivar(names[n]), num(apart.Unit())) }
 	s.rows, s.heads, s.layout = distance(1), distance(2), name
 	extents := e.env.rows.extents(v.Type.Shape[:2])

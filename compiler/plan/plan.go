@@ -48,7 +48,7 @@ type Buffer struct {
 	PerTime bool
 	Kept    bool
 
-	Heads int // the heads of a row, if a launch says where they lie (abi.Distances of Name); 0: elements are contiguous
+	Heads int // the heads of a row, if a launch says where they lie (scalars.Distances of Name); 0: elements are contiguous
 }
 
 // Unit returns the number of elements in which a launch counts distances: 16 bytes, or one element

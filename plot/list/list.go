@@ -18,6 +18,7 @@ import (
 
 	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/label"
 	"github.com/arithlang/mlc/runtime/lock"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/track"
@@ -57,7 +58,8 @@ type Run struct {
 	OOD        *float64          `json:"ood,omitempty"`
 	OOD100     *float64          `json:"ood100,omitempty"`
 	Overall    *float64          `json:"overall,omitempty"`
-	Text       eval.Text         `json:"text,omitzero"`      // loss of a model of text
+	Text       eval.Text         `json:"text,omitzero"` // loss of a model of text
+	Label      label.Label       `json:"label,omitzero"`
 	Settings   map[string]string `json:"settings,omitempty"` // of the spec, by path
 
 	order []string // of the settings
@@ -111,6 +113,9 @@ func (r *Run) fill(dir damage.Path) error {
 	}
 	trained, how := rec.Trained("")
 	r.Name, r.Seed, r.InitSeed, r.Started, r.Device, r.Version, r.Budget = rec.Name, rec.Seed, rec.InitSeed, rec.Started, rec.DeviceName, rec.Version, how.String()
+	if r.Label, err = label.Of(dir); err != nil {
+		return err
+	}
 	reporting := reports(dir, &rec, trained)
 	r.Stage = reporting
 	spec, err := dir.Join(record.SpecFile).Read()
@@ -150,6 +155,15 @@ func (r *Run) fill(dir damage.Path) error {
 // Mean returns a mean of the result by its name, or nil if there is none.
 func (r *Run) Mean(name string) *float64 {
 	return (&eval.Result{ID: r.ID, OOD: r.OOD, OOD100: r.OOD100, Overall: r.Overall}).Mean(name)
+}
+
+// Called returns a label's name and tags.
+func (r *Run) Called() string {
+	text := r.Label.Name
+	for _, t := range r.Label.Tags {
+		text += " #" + t
+	}
+	return strings.TrimSpace(text)
 }
 
 // Bits returns the tested loss of a model of text in bits a character, or nil.

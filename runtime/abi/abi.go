@@ -99,36 +99,10 @@ var scalars = [...]Scalar{
 // Scalars lists all scalars of a trainer's launches, in the order in which kernels take them.
 func Scalars() []Scalar { return scalars[:] }
 
-// layout lists the scalars that locate the tensors of a caller who is no trainer. They belong to a
-// launch and have no field. The distances from an example, a row and a head of a tensor to the next
-// are in units of 16 bytes, or in elements if a head's row is no whole number of units. RK is the
-// number of rows of keys if their examples have several lengths.
-var layout = func() []Scalar {
-	all := []Scalar{{Name: "RK"}}
-	for i, tensor := range []string{"q", "k", "v", "dy"} {
-		for k, distance := range Distances(tensor) {
-			all = append(all, Scalar{Name: distance, Sample: []float64{631, 17, 5}[k] + float64(2*i)})
-		}
-	}
-	return all
-}()
-
-// Layout lists the scalars that locate a caller's tensors.
-func Layout() []Scalar { return layout }
-
-// Distances names the scalars that locate a tensor: the distances of its examples, rows and heads.
-func Distances(tensor string) [3]string {
-	return [3]string{tensor + "_example", tensor + "_row", tensor + "_head"}
-}
-
 // Find returns the scalar of a name.
 func Find(name string) (Scalar, bool) {
-	for _, all := range [...][]Scalar{scalars[:], layout} {
-		for i := range all {
-			if all[i].Name == name {
-				return all[i], true
-			}
-		}
+	if i := slices.IndexFunc(scalars[:], func(s Scalar) bool { return s.Name == name }); i >= 0 {
+		return scalars[i], true
 	}
 	return Scalar{}, false
 }
@@ -217,11 +191,11 @@ type Signature struct {
 	Sets                  int // most sets of buffers in a launch, with the same scalars; 0: 1
 }
 
-// Sign makes the signature of an entry that takes the named scalars.
-func Sign(scalars []string, shapes, step, scratch bool) (Signature, error) {
+// Sign makes the signature of an entry that takes the named scalars, which find finds.
+func Sign(find func(name string) (Scalar, bool), scalars []string, shapes, step, scratch bool) (Signature, error) {
 	s := Signature{Shapes: shapes, Step: step, Scratch: scratch}
 	for _, name := range scalars {
-		scalar, known := Find(name)
+		scalar, known := find(name)
 		if !known || scalar.Of == OfStep || shapes && ShapeWord(name) >= 0 {
 			return s, fmt.Errorf("no parameter of a launch is called %q", name)
 		}

@@ -8,7 +8,7 @@ import (
 // TestAppend packs parameters at the offsets that their types require, and reads the scalars
 // back.
 func TestAppend(t *testing.T) {
-	s, err := Sign([]string{"B", "example", "decay"}, false, true, true)
+	s, err := Sign(Find, []string{"B", "example", "decay"}, false, true, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,18 +35,18 @@ func TestAppend(t *testing.T) {
 		t.Error("parameters of another entry are read")
 	}
 	for _, name := range []string{"Q", "lr"} {
-		if _, err := Sign([]string{name}, false, false, false); err == nil {
+		if _, err := Sign(Find, []string{name}, false, false, false); err == nil {
 			t.Errorf("%s is a parameter", name)
 		}
 	}
-	if _, err := Sign([]string{"R"}, true, false, false); err == nil {
+	if _, err := Sign(Find, []string{"R"}, true, false, false); err == nil {
 		t.Error("a number of rows is a parameter beside shapes")
 	}
 }
 
 // TestShapes packs the parameters of an entry with shapes, and a shape.
 func TestShapes(t *testing.T) {
-	s, err := Sign([]string{"N"}, true, true, false)
+	s, err := Sign(Find, []string{"N"}, true, true, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestSets(t *testing.T) {
 
 // TestOddScalars aligns an address after an odd number of words to 8 bytes.
 func TestOddScalars(t *testing.T) {
-	s, _ := Sign([]string{"B"}, false, true, false)
+	s, _ := Sign(Find, []string{"B"}, false, true, false)
 	if args := s.Append(nil, &Args{Words: []uint32{1}, Step: 5}); !slices.Equal(args, []byte{1, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0}) {
 		t.Errorf("%v", args)
 	}

@@ -9,7 +9,6 @@
 package cuda
 
 import (
-	"encoding/binary"
 	"fmt"
 
 	"github.com/arithlang/mlc/runtime/abi"
@@ -42,44 +41,12 @@ type Program struct {
 
 // signature returns the entry's parameters other than its buffers.
 func (k *Kernel) signature() (abi.Signature, error) {
-	s, err := abi.Sign(k.Scalars, k.Shapes, k.Step, k.Scratch != nil)
+	s, err := abi.Sign(abi.Find, k.Scalars, k.Shapes, k.Step, k.Scratch != nil)
 	if err != nil {
 		return s, fmt.Errorf("kernel %s: %w: build the program again, for this version of the runtime", k.Name, err)
 	}
 	s.Sets = k.Sets
 	return s, nil
-}
-
-// Envs reads the scalars of a launch's replicas from its parameters, as a Driver gets them. All
-// other fields are 0. Without shapes it returns the first replica's only. memory returns the
-// device's bytes at an address.
-func (k *Kernel) Envs(args []byte, replicas int, memory func(at Ptr, bytes int) []byte) ([]device.Env, error) {
-	s, err := k.signature()
-	if err != nil {
-		return nil, err
-	}
-	words, shapes, err := s.Words(args)
-	if err != nil {
-		return nil, fmt.Errorf("kernel %s: %w", k.Name, err)
-	}
-	var e device.Env
-	for i, scalar := range s.Scalars {
-		device.SetBits(&e, scalar, words[i])
-	}
-	if !k.Shapes {
-		return []device.Env{e}, nil
-	}
-	all := make([]device.Env, replicas)
-	text := memory(Ptr(shapes), replicas*abi.ShapeWords*wordBytes)
-	for i := range all {
-		all[i] = e
-		for _, scalar := range abi.Scalars() {
-			if w := abi.ShapeWord(scalar.Name); w >= 0 {
-				device.SetBits(&all[i], scalar, binary.LittleEndian.Uint32(text[(i*abi.ShapeWords+w)*wordBytes:]))
-			}
-		}
-	}
-	return all, nil
 }
 
 // shapeOf returns the shape of a replica that runs alone.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/sim/counted"
 )
 
 // listener is a driver that reads back the scalars of every launch of one module.
@@ -42,11 +43,11 @@ type heard struct {
 
 func (h heard) Launch(grid, block [3]int, shared int, args []byte) error {
 	if h.m.own {
-		flops, bytes := cuda.Moved(h.name, grid, args)
+		flops, bytes := counted.LeastWork(h.name, grid, args)
 		was := h.m.l.moved[h.name]
 		h.m.l.moved[h.name] = [2]float64{was[0] + flops, was[1] + bytes}
 	} else {
-		envs, err := h.m.l.kernels[h.name].Envs(args, grid[1], nil)
+		envs, err := counted.Envs(h.m.l.kernels[h.name], args, grid[1], nil)
 		if err != nil {
 			return err
 		}
@@ -96,7 +97,7 @@ func TestEnvOfALaunch(t *testing.T) {
 			t.Errorf("%s: %v FLOP and bytes, want %v", name, l.moved[name], w)
 		}
 	}
-	if _, err := p.Kernels[accumulate].Envs(make([]byte, 36), 1, nil); err == nil {
+	if _, err := counted.Envs(&p.Kernels[accumulate], make([]byte, 36), 1, nil); err == nil {
 		t.Error("parameters of another kernel are read")
 	}
 }
@@ -136,7 +137,7 @@ func TestEveryScalarComesBack(t *testing.T) {
 			{Scalars: []string{name, "example"}},
 			{Scalars: []string{name, "example"}, Step: true, Scratch: func(*device.Env) int { return 4 }},
 		} {
-			if e, err := k.Envs(cuda.Pack(k, &all), 1, nil); err != nil || len(e) != 1 || e[0] != want {
+			if e, err := counted.Envs(&k, cuda.Pack(k, &all), 1, nil); err != nil || len(e) != 1 || e[0] != want {
 				t.Errorf("%s: %+v, %v, want %+v", name, e, err, want)
 			}
 		}

@@ -3,7 +3,6 @@ package cuda
 import (
 	"crypto/sha256"
 	_ "embed"
-	"encoding/binary"
 
 	"github.com/arithlang/mlc/runtime/abi"
 	"github.com/arithlang/mlc/runtime/device"
@@ -114,36 +113,4 @@ func (d *Device) moves() (m moves, err error) {
 		}
 	}
 	return m, nil
-}
-
-// Moved returns the least work of a launch of one of the Machine's own kernels, for all replicas:
-// additions, and bytes read and written. Other kernels return 0.
-func Moved(name string, grid [3]int, args []byte) (flops, bytes float64) {
-	word := func(at int) float64 {
-		if at+wordBytes > len(args) {
-			return 0
-		}
-		return float64(binary.LittleEndian.Uint32(args[at:]))
-	}
-	sets := func(bytes int) (words float64) {
-		for i := range grid[2] {
-			words += float64(word((i+1)*bytes-8) * word((i+1)*bytes-4))
-		}
-		return words
-	}
-	replicas := float64(grid[1])
-	switch name { // the counts follow the addresses: see move, moved and sum
-	case "copy":
-		return 0, 2 * wordBytes * sets(40)
-	case "clear":
-		return 0, wordBytes * sets(24)
-	case "round":
-		return 0, (wordBytes + wordBytes/2) * replicas * word(32)
-	case "add":
-		return replicas * word(32), 3 * wordBytes * replicas * word(32)
-	case "sum":
-		n, places := quad*word(16), word(20)
-		return float64(n * (places - 1)), wordBytes * n * (places + 1)
-	}
-	return 0, 0
 }

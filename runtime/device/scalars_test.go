@@ -3,6 +3,7 @@ package device
 import (
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/arithlang/mlc/runtime/abi"
@@ -36,7 +37,8 @@ func TestScalars(t *testing.T) {
 
 // TestRows counts the rows of equally long examples if R is not set.
 func TestRows(t *testing.T) {
-	r, _ := abi.Find("R")
+	all := abi.Scalars()
+	r := all[slices.IndexFunc(all, func(s abi.Scalar) bool { return s.Name == "R" })]
 	for _, e := range []Env{{B: 3, T: 5}, {B: 3, T: 7, R: 15}} {
 		if e.Rows() != 15 || Bits(r)(&e) != 15 {
 			t.Errorf("%+v has %d rows", e, e.Rows())

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/runtime/config"
+	"github.com/arithlang/mlc/runtime/label"
 )
 
 // Machine chooses the device.
@@ -52,6 +53,7 @@ type Training struct {
 	GoOn     bool          `help:"In a spec with stages: continue even if a stage misses the exact match that ends it."`
 	Picture  bool          `help:"Draw the result in block characters, as on a terminal."`
 
+	label.Label
 	ShardOptimizer bool `help:"With several ranks: each updates its part of the parameters, and parameters are exchanged, too. The bits stay the same."`
 }
 

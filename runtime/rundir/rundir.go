@@ -17,6 +17,7 @@ import (
 	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/flag"
 	"github.com/arithlang/mlc/runtime/flags"
+	"github.com/arithlang/mlc/runtime/label"
 	"github.com/arithlang/mlc/runtime/lock"
 	"github.com/arithlang/mlc/runtime/program"
 	"github.com/arithlang/mlc/runtime/record"
@@ -44,7 +45,7 @@ type Claim struct {
 // New makes and locks the directory of a new run: dir, which must be empty, or, if dir is "",
 // one named after spec and time. It inspects the directory only under the lock: files that
 // another process is writing look like the files of a killed process.
-func New(dir string, id Identity, started time.Time) (_ string, held *lock.Dir, err error) {
+func New(dir string, id Identity, started time.Time, called label.Label) (_ string, held *lock.Dir, err error) {
 	if dir == "" {
 		dir, err = Dated(id, started)
 	} else {
@@ -56,7 +57,10 @@ func New(dir string, id Identity, started time.Time) (_ string, held *lock.Dir, 
 	if held, err = Occupy(dir); err != nil {
 		return "", nil, err
 	}
-	if err := vacate(dir, id); err != nil {
+	if err = vacate(dir, id); err == nil {
+		err = called.Add(dir)
+	}
+	if err != nil {
 		held.Close()
 		return "", nil, err
 	}
@@ -101,7 +105,7 @@ func vacate(dir string, id Identity) error {
 	}
 	for _, file := range found {
 		switch name := file.Name(); {
-		case ckpt.IsTemp(name) || name == lock.File || name == record.LaunchFolder:
+		case ckpt.IsTemp(name) || name == lock.File || name == label.File || name == record.LaunchFolder:
 		case name == record.SpecFile && sameText(filepath.Join(dir, name), id.Spec):
 		case name == config.FilesFolder && id.left(filepath.Join(dir, name)) && !Exists(record.Path(dir)):
 		case Exists(record.Path(dir)):

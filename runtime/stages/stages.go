@@ -199,7 +199,7 @@ func (j *pipelineRun) begin(id rundir.Identity) (at rundir.Claim, err error) {
 		rec.Stages = append(rec.Stages, r)
 	}
 	at.Record = rec
-	at.Path, at.Dir, err = rundir.New(j.cmd.Out, id, rec.Started)
+	at.Path, at.Dir, err = rundir.New(j.cmd.Out, id, rec.Started, j.cmd.Label)
 	return at, err
 }
 

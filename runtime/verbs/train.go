@@ -71,6 +71,9 @@ func (c *Train) run(a world.App) error {
 	if c.Save < 0 {
 		return world.Usagef("--save %s must not be negative", c.Save)
 	}
+	if err := c.Label.Check(); err != nil {
+		return world.Usagef("%w", err)
+	}
 	if err := c.refuseAxes(a.Axes()); err != nil {
 		return err
 	}
@@ -294,7 +297,7 @@ func (c *Train) Directory(m *program.Model, machine device.Machine) (at rundir.C
 	}
 	at.Record = c.NewRecord(id, m, machine.About())
 	at.Record.Budget = c.Budget(m.Train.Budget)
-	at.Path, at.Dir, err = rundir.New(c.Out, id, at.Record.Started)
+	at.Path, at.Dir, err = rundir.New(c.Out, id, at.Record.Started, c.Label)
 	return at, err
 }
 
@@ -340,6 +343,9 @@ func (c *Train) Reopen(id rundir.Identity) (rundir.Claim, error) {
 	}
 	if err == nil {
 		err = rundir.Clean(dir)
+	}
+	if err == nil {
+		err = c.Label.Add(dir)
 	}
 	if err != nil {
 		held.Close()

@@ -51,7 +51,7 @@ func (m *module) Function(name string) (cuda.Function, error) {
 		case cuda.MovePTX:
 			e.Own = true
 			e.Cost = func(grid [3]int, args []byte) (count.Cost, error) {
-				flops, bytes := cuda.Moved(name, grid, args)
+				flops, bytes := LeastWork(name, grid, args)
 				return count.Cost{Flops: flops, Bytes: bytes}, nil
 			}
 		case m.d.options.Program.PTX:
@@ -76,7 +76,7 @@ func (d *Driver) costOf(name string) func(grid [3]int, args []byte) (count.Cost,
 	}
 	k, cost, known := &d.options.Program.Kernels[i], d.options.Costs[i], map[device.Env]cpu.Cost{}
 	return func(grid [3]int, args []byte) (count.Cost, error) {
-		all, err := k.Envs(args, grid[1], d.at)
+		all, err := Envs(k, args, grid[1], d.at)
 		if err != nil {
 			return count.Cost{}, err
 		}

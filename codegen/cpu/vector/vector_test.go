@@ -16,6 +16,7 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
+	"github.com/arithlang/mlc/compiler/scalars"
 	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/abi"
 )
@@ -104,7 +105,7 @@ func program(ls []*Kernel, buffers map[*Kernel]int) []byte {
 			}
 		}
 		for _, v := range l.Values {
-			s, _ := abi.Find(v.Name)
+			s, _ := scalars.Find(v.Name)
 			args = append(args, fmt.Sprintf(fields[s.Half], s.Field))
 		}
 		list := strings.Join(args, ", ")

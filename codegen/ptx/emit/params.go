@@ -6,6 +6,7 @@ import (
 	"github.com/arithlang/mlc/codegen/ptx/asm"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/compiler/scalars"
 	"github.com/arithlang/mlc/runtime/abi"
 )
 
@@ -19,7 +20,7 @@ func (p *Builder) parameters() {
 	shape := p.buffers()
 	var ofStep []abi.Scalar
 	for _, name := range p.scalars() {
-		s, _ := abi.Find(name)
+		s, _ := scalars.Find(name)
 		if s.Of == abi.OfStep {
 			ofStep = append(ofStep, s)
 			continue
