@@ -18,7 +18,7 @@ func TestComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ words, want string }{
-		{"", "init train eval solve runs serve report plot fmt vet explain lsp build export attention mlflow tensorboard bench diff ptx prove help version info completion"},
+		{"", "init train eval solve runs label serve report plot fmt vet explain lsp build export attention mlflow tensorboard bench diff ptx prove help version info completion"},
 		{"b", "build bench"},
 		{"--js", "--json"},
 		{"--color ", "auto always never"},

@@ -102,21 +102,6 @@ func runsTable(runs []*list.Run) table {
 	return t
 }
 
-// mostNote is the most characters of a note in a list.
-const mostNote = 60
-
-// labelLine returns a label in one line, with the beginning of its note.
-func labelLine(r *list.Run) string {
-	note, _, more := strings.Cut(r.Label.Note, "\n")
-	if runes := []rune(note); len(runes) > mostNote {
-		note, more = string(runes[:mostNote]), true
-	}
-	if more {
-		note += " …"
-	}
-	return strings.TrimSpace(r.Called() + "  " + note)
-}
-
 // isLabelled reports whether a run has a name, a tag or a note.
 func isLabelled(r *list.Run) bool { return !r.Label.Empty() }
 
@@ -184,7 +169,7 @@ func PrintRuns(sh *shell.Shell, runs []*list.Run) error {
 			heldOut = strconv.FormatFloat(*r.HeldOut, 'g', 3, 64)
 		}
 		if labelled {
-			tested += printable(labelLine(r)) + "\t"
+			tested += printable(r.Called()) + "\t"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s%s\n", printable(r.Dir), r.State, r.Step, loss, heldOut, tested, printable(r.Said(differing[path.Dir(r.Dir)])))
 	}

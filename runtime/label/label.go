@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,14 +27,11 @@ type Label struct {
 	Note string   `json:"note,omitempty" help:"Note about the run." placeholder:"TEXT"`
 }
 
-// The most characters of a name or tag, and of a note.
-const (
-	mostWord = 100
-	mostNote = 4000
-)
+// The most bytes of a name or tag, and of a note.
+const mostWord, mostNote = 100, 4000
 
 // Empty reports whether a label says nothing.
-func (l *Label) Empty() bool { return l.Name == "" && len(l.Tags) == 0 && l.Note == "" }
+func (l Label) Empty() bool { return l.Name == "" && len(l.Tags) == 0 && l.Note == "" }
 
 // Check returns an error for a label that a list could not show.
 func (l *Label) Check() error {
@@ -60,13 +58,20 @@ func Of(dir damage.Path) (l Label, err error) {
 	return l, err
 }
 
-// Write writes the label of a run directory.
+// Write writes the label of a run directory, or removes it if l is empty.
 func (l *Label) Write(dir string) error {
+	path := filepath.Join(dir, File)
+	if l.Empty() {
+		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
 	text, err := json.Marshal(l)
 	if err != nil {
 		return err
 	}
-	return ckpt.WriteFile(filepath.Join(dir, File), damage.SealIndented(text))
+	return ckpt.WriteFile(path, damage.SealIndented(text))
 }
 
 // Add adds l to the label of a run directory: a name and a note replace earlier ones.
