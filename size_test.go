@@ -39,7 +39,7 @@ const budget = `
 	codegen/host 900
 	codegen/ptx 9637 # band.go: lines of a bias in shared memory; blocks of queries whose keys begin anywhere; sums over the queries of examples that have none
 	codegen/torch 400 # the table of launches; its Python files do not count
-	compiler 1410 # attention alone; the scalars of callers, which trainers had
+	compiler 1415 # attention alone; the scalars of callers, which trainers had
 	compiler/check 10360 # specs of attention alone; texts; epochs
 	compiler/expr 2700 # a memo that looks through the first nodes rather than hash them
 	compiler/grad 700 # statistics of attention
@@ -61,7 +61,7 @@ const budget = `
 	prove 8100
 	python 500 # wheels
 	ptxsim 13550 # Options.Reach: the gate of wrong kernels leaves out launches that a mutant cannot change
-	runtime 5640 # labels of runs; runtime/flags: flags of trainers are structs, which the verbs of mlc embed, too; runtime/thinking, which all trainers had; runtime/continuing: models of text
+	runtime 5645 # labels of runs; runtime/flags: flags of trainers are structs, which the verbs of mlc embed, too; runtime/thinking, which all trainers had; runtime/continuing: models of text
 	runtime/bench 650
 	runtime/comm 900
 	runtime/config 600
@@ -79,7 +79,7 @@ const budget = `
 	runtime/verbs 1550
 	runtime/world 1600
 	serve 3750 # losses of texts
-	sim 2100 # reading a launch back from its parameters, which trainers had; a library of PTX, so that devices do not each read the same text
+	sim 2115 # reading a launch back from its parameters, which trainers had; a library of PTX, so that devices do not each read the same text
 	sim/libcuda 900 # the driver's functions for Python
 	specs 20
 	torture 1650

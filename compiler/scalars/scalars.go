@@ -43,3 +43,14 @@ func Find(name string) (abi.Scalar, bool) {
 	s, known := byName[name]
 	return s, known
 }
+
+// StepBlock returns the block of a step's scalars. The bits function gives each value.
+func StepBlock(bits func(s abi.Scalar) uint32) []byte {
+	var b []byte
+	for _, s := range abi.Scalars() {
+		if abi.StepWord(s.Name) >= 0 {
+			b = abi.AppendU32(b, bits(s))
+		}
+	}
+	return b
+}

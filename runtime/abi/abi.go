@@ -141,15 +141,6 @@ func word(of []Scalar, name string) int {
 	return slices.IndexFunc(of, func(s Scalar) bool { return s.Name == name })
 }
 
-// StepBlock returns the block of a step's scalars. The bits function gives each value.
-func StepBlock(bits func(s Scalar) uint32) []byte {
-	var b []byte
-	for _, s := range ofStep {
-		b = AppendU32(b, bits(s))
-	}
-	return b
-}
-
 // A Shape distinguishes a replica from others: the bits of its scalars and its number.
 type Shape [ShapeWords]uint32
 
@@ -278,25 +269,4 @@ func AppendU64(b []byte, x uint64) []byte {
 		b = append(b, 0)
 	}
 	return binary.LittleEndian.AppendUint64(b, x)
-}
-
-// Words reads the bits of the scalars and the address of the shapes back from parameters.
-func (s *Signature) Words(args []byte) (words []uint32, shapes uint64, err error) {
-	tail := len(s.Append(nil, &Args{Words: make([]uint32, len(s.Scalars))}))
-	if len(args) < tail || (len(args)-tail)%RefBytes != 0 {
-		return nil, 0, fmt.Errorf("%d bytes of parameters, with %d bytes after the buffers", len(args), tail)
-	}
-	at := len(args) - tail
-	if s.Shapes {
-		shapes = binary.LittleEndian.Uint64(args[at:])
-		at += 8
-	}
-	for _, scalar := range s.Scalars {
-		words = append(words, binary.LittleEndian.Uint32(args[at:]))
-		at += scalar.Type.Bytes()
-		if scalar.Of == OfReplica {
-			at += scalar.Type.Bytes()
-		}
-	}
-	return words, shapes, nil
 }

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestAppend packs parameters at the offsets that their types require, and reads the scalars
-// back.
+// TestAppend packs parameters at the offsets that their types require.
 func TestAppend(t *testing.T) {
 	s, err := Sign(Find, []string{"B", "example", "decay"}, false, true, true)
 	if err != nil {
@@ -27,12 +26,6 @@ func TestAppend(t *testing.T) {
 	}
 	if at != len(want) {
 		t.Errorf("parameters of types %v end at %d, not %d", s.Types(1), at, len(want))
-	}
-	if words, _, err := s.Words(args); err != nil || !slices.Equal(words, []uint32{1, 2, 3}) {
-		t.Errorf("scalars %v, %v", words, err)
-	}
-	if _, _, err := s.Words(args[:len(args)-8]); err == nil {
-		t.Error("parameters of another entry are read")
 	}
 	for _, name := range []string{"Q", "lr"} {
 		if _, err := Sign(Find, []string{name}, false, false, false); err == nil {
@@ -57,9 +50,6 @@ func TestShapes(t *testing.T) {
 	}
 	if !slices.Equal(args, want) {
 		t.Errorf("%v, want %v", args, want)
-	}
-	if words, shapes, err := s.Words(args); err != nil || shapes != 3 || !slices.Equal(words, []uint32{4}) {
-		t.Errorf("scalars %v and shapes at %d, %v", words, shapes, err)
 	}
 	bits := map[string]uint32{"B": 10, "T": 11, "S": 12, "R": 13, "C": 14, "example": 15}
 	shape := NewShape(7, func(s Scalar) uint32 { return bits[s.Name] })
@@ -88,9 +78,6 @@ func TestSets(t *testing.T) {
 	if !slices.Equal(args, want) {
 		t.Errorf("%v, want %v", args, want)
 	}
-	if words, _, err := s.Words(args); err != nil || !slices.Equal(words, []uint32{9}) {
-		t.Errorf("scalars %v, %v", words, err)
-	}
 }
 
 // TestOddScalars aligns an address after an odd number of words to 8 bytes.
@@ -116,8 +103,7 @@ func TestStep(t *testing.T) {
 		}
 		n++
 	}
-	block := StepBlock(func(s Scalar) uint32 { return uint32(StepWord(s.Name)) })
-	if n != StepWords || len(block) != 4*StepWords || block[4*5] != 5 {
-		t.Errorf("%d words, %v", n, block)
+	if n != StepWords {
+		t.Errorf("%d words", n)
 	}
 }

@@ -4,123 +4,75 @@
 
 package cpu
 
-// dotAVX2x1x2 computes blocks of 1 rows and 2 registers.
-//
 //go:noescape
 func dotAVX2x1x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x1x2tail computes blocks of 1 rows and 2 registers.
-//
 //go:noescape
 func dotAVX2x1x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x2x2 computes blocks of 2 rows and 2 registers.
-//
 //go:noescape
 func dotAVX2x2x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x2x2tail computes blocks of 2 rows and 2 registers.
-//
 //go:noescape
 func dotAVX2x2x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x3x2 computes blocks of 3 rows and 2 registers.
-//
 //go:noescape
 func dotAVX2x3x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x3x2tail computes blocks of 3 rows and 2 registers.
-//
 //go:noescape
 func dotAVX2x3x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x4x2 computes blocks of 4 rows and 2 registers.
-//
 //go:noescape
 func dotAVX2x4x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x4x2tail computes blocks of 4 rows and 2 registers.
-//
 //go:noescape
 func dotAVX2x4x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x5x2 computes blocks of 5 rows and 2 registers.
-//
 //go:noescape
 func dotAVX2x5x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x5x2tail computes blocks of 5 rows and 2 registers.
-//
 //go:noescape
 func dotAVX2x5x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x6x2 computes blocks of 6 rows and 2 registers.
-//
 //go:noescape
 func dotAVX2x6x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x6x2tail computes blocks of 6 rows and 2 registers.
-//
 //go:noescape
 func dotAVX2x6x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x1x1tail computes blocks of 1 rows and 1 registers.
-//
 //go:noescape
 func dotAVX2x1x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x2x1tail computes blocks of 2 rows and 1 registers.
-//
 //go:noescape
 func dotAVX2x2x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x3x1tail computes blocks of 3 rows and 1 registers.
-//
 //go:noescape
 func dotAVX2x3x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x4x1tail computes blocks of 4 rows and 1 registers.
-//
 //go:noescape
 func dotAVX2x4x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x5x1tail computes blocks of 5 rows and 1 registers.
-//
 //go:noescape
 func dotAVX2x5x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x6x1tail computes blocks of 6 rows and 1 registers.
-//
 //go:noescape
 func dotAVX2x6x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x7x1tail computes blocks of 7 rows and 1 registers.
-//
 //go:noescape
 func dotAVX2x7x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x8x1tail computes blocks of 8 rows and 1 registers.
-//
 //go:noescape
 func dotAVX2x8x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x9x1tail computes blocks of 9 rows and 1 registers.
-//
 //go:noescape
 func dotAVX2x9x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x10x1tail computes blocks of 10 rows and 1 registers.
-//
 //go:noescape
 func dotAVX2x10x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x11x1tail computes blocks of 11 rows and 1 registers.
-//
 //go:noescape
 func dotAVX2x11x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x12x1tail computes blocks of 12 rows and 1 registers.
-//
 //go:noescape
 func dotAVX2x12x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
@@ -159,263 +111,159 @@ func peakAVX2(n int)
 //go:noescape
 func startAVX2(n int)
 
-// dotAVX512x1x2 computes blocks of 1 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512x1x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x1x2tail computes blocks of 1 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512x1x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x2x2 computes blocks of 2 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512x2x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x2x2tail computes blocks of 2 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512x2x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x3x2 computes blocks of 3 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512x3x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x3x2tail computes blocks of 3 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512x3x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x4x2 computes blocks of 4 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512x4x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x4x2tail computes blocks of 4 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512x4x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x5x2 computes blocks of 5 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512x5x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x5x2tail computes blocks of 5 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512x5x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x6x2 computes blocks of 6 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512x6x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x6x2tail computes blocks of 6 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512x6x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x7x2 computes blocks of 7 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512x7x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x7x2tail computes blocks of 7 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512x7x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x8x2 computes blocks of 8 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512x8x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x8x2tail computes blocks of 8 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512x8x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x9x2 computes blocks of 9 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512x9x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x9x2tail computes blocks of 9 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512x9x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x10x2 computes blocks of 10 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512x10x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x10x2tail computes blocks of 10 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512x10x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x11x2 computes blocks of 11 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512x11x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x11x2tail computes blocks of 11 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512x11x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x12x2 computes blocks of 12 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512x12x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x12x2tail computes blocks of 12 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512x12x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x13x2 computes blocks of 13 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512x13x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x13x2tail computes blocks of 13 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512x13x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x14x2 computes blocks of 14 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512x14x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x14x2tail computes blocks of 14 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512x14x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x1x1tail computes blocks of 1 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512x1x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x2x1tail computes blocks of 2 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512x2x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x3x1tail computes blocks of 3 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512x3x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x4x1tail computes blocks of 4 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512x4x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x5x1tail computes blocks of 5 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512x5x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x6x1tail computes blocks of 6 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512x6x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x7x1tail computes blocks of 7 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512x7x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x8x1tail computes blocks of 8 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512x8x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x9x1tail computes blocks of 9 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512x9x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x10x1tail computes blocks of 10 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512x10x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x11x1tail computes blocks of 11 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512x11x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x12x1tail computes blocks of 12 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512x12x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x13x1tail computes blocks of 13 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512x13x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x14x1tail computes blocks of 14 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512x14x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x15x1tail computes blocks of 15 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512x15x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x16x1tail computes blocks of 16 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512x16x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x17x1tail computes blocks of 17 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512x17x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x18x1tail computes blocks of 18 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512x18x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x19x1tail computes blocks of 19 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512x19x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x20x1tail computes blocks of 20 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512x20x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x21x1tail computes blocks of 21 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512x21x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x22x1tail computes blocks of 22 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512x22x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x23x1tail computes blocks of 23 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512x23x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x24x1tail computes blocks of 24 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512x24x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
@@ -454,263 +302,159 @@ func peakAVX512(n int)
 //go:noescape
 func startAVX512(n int)
 
-// dotAVX512BF16x1x2 computes blocks of 1 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512BF16x1x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x1x2tail computes blocks of 1 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512BF16x1x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x2x2 computes blocks of 2 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512BF16x2x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x2x2tail computes blocks of 2 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512BF16x2x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x3x2 computes blocks of 3 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512BF16x3x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x3x2tail computes blocks of 3 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512BF16x3x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x4x2 computes blocks of 4 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512BF16x4x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x4x2tail computes blocks of 4 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512BF16x4x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x5x2 computes blocks of 5 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512BF16x5x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x5x2tail computes blocks of 5 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512BF16x5x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x6x2 computes blocks of 6 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512BF16x6x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x6x2tail computes blocks of 6 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512BF16x6x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x7x2 computes blocks of 7 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512BF16x7x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x7x2tail computes blocks of 7 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512BF16x7x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x8x2 computes blocks of 8 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512BF16x8x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x8x2tail computes blocks of 8 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512BF16x8x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x9x2 computes blocks of 9 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512BF16x9x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x9x2tail computes blocks of 9 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512BF16x9x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x10x2 computes blocks of 10 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512BF16x10x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x10x2tail computes blocks of 10 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512BF16x10x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x11x2 computes blocks of 11 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512BF16x11x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x11x2tail computes blocks of 11 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512BF16x11x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x12x2 computes blocks of 12 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512BF16x12x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x12x2tail computes blocks of 12 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512BF16x12x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x13x2 computes blocks of 13 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512BF16x13x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x13x2tail computes blocks of 13 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512BF16x13x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x14x2 computes blocks of 14 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512BF16x14x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x14x2tail computes blocks of 14 rows and 2 registers.
-//
 //go:noescape
 func dotAVX512BF16x14x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x1x1tail computes blocks of 1 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512BF16x1x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x2x1tail computes blocks of 2 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512BF16x2x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x3x1tail computes blocks of 3 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512BF16x3x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x4x1tail computes blocks of 4 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512BF16x4x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x5x1tail computes blocks of 5 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512BF16x5x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x6x1tail computes blocks of 6 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512BF16x6x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x7x1tail computes blocks of 7 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512BF16x7x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x8x1tail computes blocks of 8 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512BF16x8x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x9x1tail computes blocks of 9 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512BF16x9x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x10x1tail computes blocks of 10 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512BF16x10x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x11x1tail computes blocks of 11 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512BF16x11x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x12x1tail computes blocks of 12 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512BF16x12x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x13x1tail computes blocks of 13 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512BF16x13x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x14x1tail computes blocks of 14 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512BF16x14x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x15x1tail computes blocks of 15 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512BF16x15x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x16x1tail computes blocks of 16 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512BF16x16x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x17x1tail computes blocks of 17 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512BF16x17x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x18x1tail computes blocks of 18 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512BF16x18x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x19x1tail computes blocks of 19 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512BF16x19x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x20x1tail computes blocks of 20 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512BF16x20x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x21x1tail computes blocks of 21 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512BF16x21x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x22x1tail computes blocks of 22 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512BF16x22x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x23x1tail computes blocks of 23 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512BF16x23x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512BF16x24x1tail computes blocks of 24 rows and 1 registers.
-//
 //go:noescape
 func dotAVX512BF16x24x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 

@@ -29,6 +29,7 @@ type Settings struct {
 	Samples         int    `json:"samples"`
 	Pad             [2]int `json:"pad"`               // to, step
 	Times           int    `json:"times,omitempty"`   // runs of the loop, if the model has one
+	Tests           string `json:"tests,omitempty"`   // file with the problems, and its SHA-256; "": the spec's
 	Weights         string `json:"weights,omitempty"` // best, average or best-average; "": the last trained ones
 }
 

@@ -64,6 +64,7 @@ type Testing struct {
 	Diagonal *config.Span `help:"Lengths to test with both operands equally long." placeholder:"101..160"`
 	Digits   []int        `help:"The same lengths, listed." placeholder:"6,10,20"`
 	Operands []int        `help:"For sums: how many numbers to add, for each of these lengths, instead of the spec's." placeholder:"2,5,10"`
+	Tests    string       `help:"File with the problems to test, as the spec's file has them, instead of the spec's tests. The result goes to a folder below eval." placeholder:"FILE"`
 	Samples  int          `help:"Problems per length or pair of lengths. If this, the metric, the mode or --times differs from the spec, the result goes to a folder below eval." positive:"1000" placeholder:"N"`
 	Times    int          `help:"Recurrences of the loop, instead of training's." positive:"8" placeholder:"N"`
 	Metric   string       `help:"exact_match: the whole answer is right; first_token: its first token is." enum:"exact_match,first_token," default:""`

@@ -461,6 +461,21 @@ func (c *Config) Listed() bool { return c.Kind == "file" || c.Kind == "text" }
 // Reads reports whether problems are windows of a text, which have no answers.
 func (t *Task) Reads() bool { return t.cfg.Kind == "text" }
 
+// Retest makes the problems of another file the tests of t. Its tokens are those of the task.
+func (t *Task) Retest(file string) error {
+	f, ok := t.kind.Family.(interface {
+		Retest(*Task, string) (Family, error)
+	})
+	if !ok {
+		return fmt.Errorf("the problems are no lines of a file")
+	}
+	with, err := f.Retest(t, file)
+	if err == nil {
+		t.kind.Family, t.cfg.Tests = with, file
+	}
+	return err
+}
+
 // Lengths returns the lengths in tokens of a file's tested prompts, in ascending order.
 func (t *Task) Lengths() []int {
 	if f, ok := t.kind.Family.(Listing); ok {

@@ -145,3 +145,40 @@ func TestTestFile(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestRetest tests the problems of a file that the task does not name, as if it named it.
+func TestRetest(t *testing.T) {
+	const tests = "100²=10000\n7²=49\n7²=48\n"
+	cfg := reading(squares(), 0.25)
+	cfg.Tests = tests
+	named, later := must(t, cfg, 3), must(t, reading(squares(), 0.25), 3)
+	if err := later.Retest("\ufeff" + strings.ReplaceAll(strings.TrimSuffix(tests, "\n"), "\n", "\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := later.Lengths(), named.Lengths(); !slices.Equal(got, want) || later.Tested() != OfTestFile {
+		t.Fatalf("%s of %d tokens, want %d", later.Tested(), got, want)
+	}
+	for _, n := range named.Lengths() {
+		if got, want := later.Cell(n, 0, 10), named.Cell(n, 0, 10); !cmp.Equal(got, want) {
+			t.Errorf("%d tokens: %v, want %v", n, got, want)
+		}
+		got, err := later.One(later.Cell(n, 0, 10)[0])
+		want, err2 := named.One(named.Cell(n, 0, 10)[0])
+		if err != nil || err2 != nil || !cmp.Equal(got, want) {
+			t.Errorf("%d tokens are written %v, want %v: %v, %v", n, got, want, err, err2)
+		}
+	}
+	for k := range int64(80) {
+		if got, want := later.Train(k), named.Train(k); !cmp.Equal(got, want) {
+			t.Fatalf("example %d is %v, want %v", k, got, want)
+		}
+	}
+	for text, want := range map[string]string{"": "a problem a line", "7²=49\n8²\n": "line 2: ", "7²=49\nx=1\n": "line 2: ", "=1\n": "line 1: ", "7²=\n": "line 1: "} {
+		if err := later.Retest(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+	if err := must(t, Config{Kind: "successor", Base: 10, DigitsLo: 1, DigitsHi: 2}, 0).Retest(tests); err == nil {
+		t.Error("a task without a file has taken one")
+	}
+}

@@ -3,10 +3,12 @@ package verbs
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/arithlang/mlc/runtime/config"
@@ -57,6 +59,17 @@ func (c *Eval) run(a world.App) error {
 	}
 	if c.Operands != nil && c.Digits == nil {
 		asked.Digits = a.Model.Eval.Digits
+	}
+	if c.Tests != "" {
+		text, err := os.ReadFile(c.Tests)
+		if err == nil {
+			err = test.Task.Retest(string(text))
+		}
+		if err != nil {
+			return world.Usagef("--tests %s: %w", c.Tests, err)
+		}
+		test.Tests = fmt.Sprintf("%s, SHA-256 %x", filepath.Base(c.Tests), sha256.Sum256(text))
+		test.Cells = a.Model.Eval.Cells(test.Task)
 	}
 	if c.Grid != nil || c.Diagonal != nil || asked.Digits != nil {
 		if c.Grid != nil {
@@ -345,6 +358,9 @@ func resultFolder(spec *eval.Config, t *eval.Test) (folder string, own bool) {
 	}
 	if t.Weights != "" {
 		other("%s", t.Weights)
+	}
+	if name, _, _ := strings.Cut(t.Tests, ", SHA-256 "); name != "" {
+		other("tests-%s", name)
 	}
 	if t.Samples != spec.Samples {
 		other("samples-%d", t.Samples)

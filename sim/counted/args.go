@@ -21,7 +21,7 @@ func Envs(k *cuda.Kernel, args []byte, replicas int, memory func(at cuda.Ptr, by
 		return nil, fmt.Errorf("kernel %s: %w", k.Name, err)
 	}
 	s.Sets = k.Sets
-	words, shapes, err := s.Words(args)
+	words, shapes, err := Words(&s, args)
 	if err != nil {
 		return nil, fmt.Errorf("kernel %s: %w", k.Name, err)
 	}
@@ -43,6 +43,27 @@ func Envs(k *cuda.Kernel, args []byte, replicas int, memory func(at cuda.Ptr, by
 		}
 	}
 	return all, nil
+}
+
+// Words reads the bits of the scalars and the address of the shapes back from parameters.
+func Words(s *abi.Signature, args []byte) (words []uint32, shapes uint64, err error) {
+	tail := len(s.Append(nil, &abi.Args{Words: make([]uint32, len(s.Scalars))}))
+	if len(args) < tail || (len(args)-tail)%abi.RefBytes != 0 {
+		return nil, 0, fmt.Errorf("%d bytes of parameters, with %d bytes after the buffers", len(args), tail)
+	}
+	at := len(args) - tail
+	if s.Shapes {
+		shapes = binary.LittleEndian.Uint64(args[at:])
+		at += 8
+	}
+	for _, scalar := range s.Scalars {
+		words = append(words, binary.LittleEndian.Uint32(args[at:]))
+		at += scalar.Type.Bytes()
+		if scalar.Of == abi.OfReplica {
+			at += scalar.Type.Bytes()
+		}
+	}
+	return words, shapes, nil
 }
 
 // LeastWork returns the least work of a launch of one of a Machine's own kernels, for all replicas:

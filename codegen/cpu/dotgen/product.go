@@ -63,7 +63,6 @@ func product(v vectors, rows, cols int, tail bool) {
 	}
 	TEXT(name, NOSPLIT, "func(a *float32, next, ars, acs int, b *float32, brs, ahead, as int, c *float32, ldc, k, tiles, lanes, add int)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%s computes blocks of %d rows and %d registers.", name, rows, cols))
 	p := productWriter{vectors: v, rows: rows, cols: cols}
 	p.aTile, p.ars = Load(Param("a"), GP64()), Load(Param("ars"), GP64())
 	p.acs, p.brs = Load(Param("acs"), GP64()), Load(Param("brs"), GP64())

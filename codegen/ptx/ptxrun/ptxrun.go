@@ -11,6 +11,7 @@ import (
 	"github.com/arithlang/mlc/codegen/cost"
 	"github.com/arithlang/mlc/codegen/ptx"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/compiler/scalars"
 	"github.com/arithlang/mlc/runtime/abi"
 	"github.com/arithlang/mlc/runtime/cuda"
 )
@@ -152,7 +153,7 @@ func (l *launch) upload(e ptx.Entry) error {
 		l.args.Shapes = uint64(p)
 	}
 	if e.Step {
-		p, err := l.put(abi.StepBlock(l.scalars.Bits))
+		p, err := l.put(scalars.StepBlock(l.scalars.Bits))
 		if err != nil {
 			return err
 		}

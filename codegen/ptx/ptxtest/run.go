@@ -8,6 +8,7 @@ import (
 	"github.com/arithlang/mlc/codegen/cost"
 	"github.com/arithlang/mlc/codegen/ptx"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/compiler/scalars"
 	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/abi"
 )
@@ -138,7 +139,7 @@ func (r *Runner) prepare(c *Case) (*launch, error) {
 		}
 	}
 	if e.Step {
-		if l.args.Step, err = l.write(abi.StepBlock(c.Scalars.Bits)); err != nil {
+		if l.args.Step, err = l.write(scalars.StepBlock(c.Scalars.Bits)); err != nil {
 			return nil, err
 		}
 	}

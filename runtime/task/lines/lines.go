@@ -58,17 +58,47 @@ func (*lines) Read(t *task.Task) (_ task.Listing, all, trained int, err error) {
 			return nil, 0, 0, fmt.Errorf("the tests: %w", err)
 		}
 	}
-	for i, e := range f.all {
+	f.measure(c, 0, tested)
+	return f, all, f.trained, nil
+}
+
+// measure counts the tokens of the lines from first on. Those from tested on are tests.
+func (f *lines) measure(c *task.Config, first, tested int) {
+	for i, e := range f.all[first:] {
 		prompt, answer := c.Tokens.Count(f.prompt(e)), c.Tokens.Count(f.answerOf(e))
 		if n := prompt + len(f.between) + answer; n > f.most {
 			f.most, f.long = n, e
 		}
 		f.answer = max(f.answer, answer)
-		if i >= tested {
-			f.tests[prompt] = append(f.tests[prompt], i)
+		if first+i >= tested {
+			f.tests[prompt] = append(f.tests[prompt], first+i)
 		}
 	}
-	return f, all, f.trained, nil
+}
+
+// Retest reads a file as the spec's files are read: with the line ends of Unix or Windows, and with
+// or without a byte order mark.
+func (f *lines) Retest(t *task.Task, file string) (task.Family, error) {
+	var text strings.Builder
+	for line := range strings.Lines(strings.TrimPrefix(file, "\ufeff")) {
+		line = strings.TrimRight(line, "\r\n")
+		p, err := f.ParseLine(t, line)
+		if _, answer, _ := strings.Cut(line, f.separator); err == nil && answer == "" {
+			err = fmt.Errorf("%s: want prompt%sanswer", task.Quote(line), f.separator)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", 1+strings.Count(text.String(), "\n"), err)
+		}
+		text.WriteString(p.Operands[0] + f.separator + p.Answer + "\n")
+	}
+	if text.Len() == 0 || text.Len() > math.MaxInt32-len(f.text) {
+		return nil, fmt.Errorf("%d bytes of problems: want a problem a line, in a file that is not too large", text.Len())
+	}
+	g, n := *f, len(f.all)
+	g.text, g.all, g.tests = f.text+text.String(), slices.Clone(f.all), map[int][]int{}
+	err := g.cut(text.String(), len(f.text), func(e entry, _ string) { g.all = append(g.all, e) })
+	g.measure(t.Config(), n, n)
+	return &g, err
 }
 
 // cut calls each with every line and its prompt. The file begins at a place of the text.
