@@ -24,14 +24,6 @@ func (t *Task) Distinct() (all float64) {
 	return all
 }
 
-// Powers is the number of lists of lo to hi operands that have x values each.
-func Powers(x float64, lo, hi int) (sum float64) {
-	for n := lo; n <= hi; n++ {
-		sum += math.Pow(x, float64(n))
-	}
-	return sum
-}
-
 // Values is the number of operands of at least so many digits.
 func (c *Config) Values(digits int) (all float64) {
 	if c.Below > 0 {

@@ -84,7 +84,7 @@ func (arrays) Parse(t *task.Task, text string) (string, error) {
 }
 
 func (arrays) Distinct(c *task.Config, _ int) float64 {
-	return task.Powers(c.Values(1), c.LengthLo, c.LengthHi)
+	return sequence.Lists(c.Values(1), c.LengthLo, c.LengthHi)
 }
 
 func (arrays) Domain(t *task.Task, yield func([][]byte) bool) {

@@ -76,8 +76,7 @@ func (f *lines) measure(c *task.Config, first, tested int) {
 	}
 }
 
-// Retest reads a file as the spec's files are read: with the line ends of Unix or Windows, and with
-// or without a byte order mark.
+// Retest reads a file with any line ends, with or without a byte order mark.
 func (f *lines) Retest(t *task.Task, file string) (task.Family, error) {
 	var text strings.Builder
 	for line := range strings.Lines(strings.TrimPrefix(file, "\ufeff")) {

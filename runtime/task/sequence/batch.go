@@ -2,6 +2,7 @@ package sequence
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/arithlang/mlc/runtime/task"
@@ -123,4 +124,12 @@ func sort(d *task.Drawer, n int) {
 			return cmp.Or(cmp.Compare(x.Recurrences, y.Recurrences), cmp.Compare(len(x.Tokens), len(y.Tokens)))
 		})
 	}
+}
+
+// Lists is the number of lists of lo to hi operands that have x values each.
+func Lists(x float64, lo, hi int) (sum float64) {
+	for n := lo; n <= hi; n++ {
+		sum += math.Pow(x, float64(n))
+	}
+	return sum
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/philox"
 	"github.com/arithlang/mlc/runtime/task"
+	"github.com/arithlang/mlc/runtime/task/sequence"
 )
 
 // sums are several numbers to be added. Their number is drawn once for a batch of training,
@@ -49,7 +50,7 @@ func sum(dst []byte, base int, x [][]byte) []byte {
 }
 
 func (sums) Distinct(c *task.Config, _ int) float64 {
-	return task.Powers(c.Values(c.DigitsLo), c.OperandsLo, c.OperandsHi)
+	return sequence.Lists(c.Values(c.DigitsLo), c.OperandsLo, c.OperandsHi)
 }
 
 func (sums) Domain(t *task.Task, yield func([][]byte) bool) {
