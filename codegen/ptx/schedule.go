@@ -23,6 +23,7 @@ func build(k *kernel.Kernel, m *asm.Module, o Options) (*asm.Func, Entry, error)
 // A schedule is a way to distribute a kernel over blocks and threads.
 type schedule struct {
 	name   string
+	kind   string // the tensor op of its kernels; empty: any
 	passes []flat.Pass
 	// match plans a kernel after the passes, or says why it does not fit.
 	match func(k *kernel.Kernel, l emit.Launches) (p emit.Plan, why string)
@@ -38,14 +39,15 @@ const blockRows = 64
 
 // schedules are tried in order; the first that fits applies.
 var schedules = []schedule{
-	{"mma", flat.GPUProduct(), product.PlanCores, forCores, false},
-	{"attention", flat.GPUAttention(blockRows), attention.Plan, isNarrow, true},
-	{"attention_grad", flat.GPU(blockRows), attention.PlanGrad, isNarrow, true},
-	{"scatter", flat.GPUProduct(), product.PlanScatter, nil, false},
-	{"product", flat.GPUProduct(), product.PlanTiles, nil, false},
-	{"columns", flat.GPU(blockRows), rows.PlanColumns, nil, false},
-	{"pointwise", flat.GPU(blockRows), rows.PlanPoints, nil, false},
-	{"generic", flat.GPU(blockRows), generic.Plan, nil, false},
+	{"mma", "", flat.GPUProduct(), product.PlanCores, forCores, false},
+	{"attention", "attention", flat.GPUAttention(blockRows), attention.Plan, isNarrow, true},
+	{"attention_grad", "attention_grad", flat.GPU(blockRows), attention.PlanGrad, isNarrow, true},
+	{"attention_f32", "attention", flat.GPU(blockRows), attention.PlanWide, nil, false},
+	{"scatter", "", flat.GPUProduct(), product.PlanScatter, nil, false},
+	{"product", "", flat.GPUProduct(), product.PlanTiles, nil, false},
+	{"columns", "", flat.GPU(blockRows), rows.PlanColumns, nil, false},
+	{"pointwise", "", flat.GPU(blockRows), rows.PlanPoints, nil, false},
+	{"generic", "", flat.GPU(blockRows), generic.Plan, nil, false},
 }
 
 // A Choice is the schedule of a kernel.
@@ -68,7 +70,7 @@ func choose(k *kernel.Kernel, l emit.Launches) (schedule, emit.Plan, Choice) {
 		unfit = append(unfit, "tensor cores: it has no product of BF16 or of halves")
 	}
 	for _, s := range schedules {
-		if s.tensor != nil && !emit.Has(k.Body, s.tensor) {
+		if s.kind != "" && s.kind != k.Kind || s.tensor != nil && !emit.Has(k.Body, s.tensor) {
 			continue
 		}
 		r := flat.Of(k, s.passes)

@@ -3,6 +3,7 @@ package attention
 import (
 	"maps"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/arithlang/mlc/codegen/flat"
@@ -16,41 +17,43 @@ const (
 	// keysAtOnce is how many keys a warp holds scores for in registers: four for each partial
 	// sum of a row. Key n + keysAtOnce adds to the same partial sum as key n.
 	keysAtOnce = 128
-	fourKeys   = keysAtOnce / emit.FragmentRows // groups of 16 keys; a lane has four adjacent ones
 
 	columnsAtOnce = 64 // columns of a warp's rows in registers during a product
 
-	laneRows = 2 // rows of a lane: g and g + 8
+	warpRows = emit.FragmentRows
+	laneRows = 2 // rows of a lane that has fragments: g and g + 8
 
 	attentionBeside = 2 // blocks: one computes while the other waits; 3 have too few registers
 )
 
 // An attend builds an attention. Lane 4g + t of a warp has four keys from 16 m + 4t on, of rows g
 // and g + 8. Rows of keys and values are permuted within 16, so that these keys are the lane's
-// columns in two adjacent accumulators.
+// columns in two adjacent accumulators. A lane with more rows shares them with more lanes, and
+// groups of keys are larger.
 type attend struct {
 	*emit.Builder
 	*attention
-	width        int                 // of a head
-	many         int                 // keys at once: keysAtOnce, or half of them
-	from, to     int                 // groups of 16 keys, computed together
-	height, size asm.Value           // queries and keys of a cell
-	open         asm.Value           // how many keys the warp's queries may see
-	row          [laneRows]asm.Value // rows of the cell, by row of a lane
-	inside       [laneRows]asm.Value // row, at most the cell's last
-	key          asm.Value           // first key of a lane
-	even         asm.Value           // whether t is even
+	width        int         // of a head
+	many         int         // keys at once: keysAtOnce, or half of them
+	from, to     int         // groups of 16 keys, computed together
+	height, size asm.Value   // queries and keys of a cell
+	open         asm.Value   // how many keys the warp's queries may see
+	group        int         // keys of a group: four for each lane of a row
+	row          []asm.Value // rows of the cell, by row of a lane
+	inside       []asm.Value // row, at most the cell's last
+	key          asm.Value   // first key of a lane
+	even         asm.Value   // whether t is even
 	q, k, v      emit.Swizzled
-	left         emit.Factor                    // queries of the warp
-	right, below emit.Factor                    // keys and values
-	parts        map[string]emit.Accumulators   // scores and other arrays by query and key, with 16 rows
-	wanted       map[string]bool                // arrays that are computed; nil: all
-	known        [laneRows]map[string]asm.Value // values of rows
-	meanings     map[string]*expr.Expr          // values of lets
-	buffers      map[string]bool                // of the kernel
-	bandRows     int                            // of bands
-	nearBands    []emit.Address                 // places of a lane's first key and last row
-	moves        bool                           // rows begin with different keys
+	left         emit.Factor                  // queries of the warp
+	right, below emit.Factor                  // keys and values
+	parts        map[string]emit.Accumulators // scores and other arrays by query and key, with 16 rows
+	wanted       map[string]bool              // arrays that are computed; nil: all
+	known        []map[string]asm.Value       // values of rows
+	meanings     map[string]*expr.Expr        // values of lets
+	buffers      map[string]bool              // of the kernel
+	bandRows     int                          // of bands
+	nearBands    []emit.Address               // places of a lane's first key and last row
+	moves        bool                         // rows begin with different keys
 	held         func(e *expr.Expr, name string, h, m int) (at emit.Address, ok bool)
 }
 
@@ -59,7 +62,7 @@ func cellsOf(p *emit.Builder, k *kernel.Kernel, m *attention) emit.Cells {
 	f := p.F
 	f.Beside = attentionBeside
 	first := f.Do("mul.lo.s32", p.Warp, asm.Int(emit.FragmentRows))
-	a := newAttend(p, k, m, first)
+	a := newAttend(p, k, m, first, laneRows)
 	rows := []int{m.scores.MostRows, keysAtOnce}
 	if a.apart() {
 		rows = append(rows, keysAtOnce)
@@ -72,32 +75,43 @@ func cellsOf(p *emit.Builder, k *kernel.Kernel, m *attention) emit.Cells {
 	a.left = p.FactorOf(a.q, true, true, first, zero, a.width)
 	a.right = p.FactorOf(a.k, false, true, zero, zero, a.width)
 	a.below = p.FactorOf(a.v, false, false, zero, zero, a.width)
-	return emit.Cells{Count: kernel.Elements(kernel.Sizes(k.Grid)), Body: func(cell asm.Value) {
-		p.Set(k.Grid, cell)
-		for _, l := range m.lets {
-			p.Vars[l.Name] = p.Value(l.Value)
-		}
-		a.height, a.size = p.Value(m.scores.Axes[0].Size), p.Value(m.scores.Axes[1].Size)
+	return a.cells(k.Grid, func() {
 		a.open = a.openTo(m.lets, k.Grid[len(k.Grid)-1].Var, first)
 		f.If(f.Do("setp.lt.s32", zero, a.height), a.cell)
+	})
+}
+
+// cells returns the cells of a grid, which have some rows and keys.
+func (a *attend) cells(grid []kernel.Axis, do func()) emit.Cells {
+	return emit.Cells{Count: kernel.Elements(kernel.Sizes(grid)), Body: func(cell asm.Value) {
+		a.Set(grid, cell)
+		for _, l := range a.lets {
+			a.Vars[l.Name] = a.Value(l.Value)
+		}
+		a.height, a.size = a.Value(a.scores.Axes[0].Size), a.Value(a.scores.Axes[1].Size)
+		do()
 	}}
 }
 
-// newAttend returns an attend for a warp whose rows begin at first within the cell.
-func newAttend(p *emit.Builder, k *kernel.Kernel, m *attention, first asm.Value) *attend {
+// newAttend returns an attend for a warp whose rows begin at first within the cell, and whose lanes have
+// so many rows.
+func newAttend(p *emit.Builder, k *kernel.Kernel, m *attention, first asm.Value, rows int) *attend {
 	f := p.F
 	a := &attend{Builder: p, attention: m, width: int(m.scores.Axes[2].Size.I), parts: map[string]emit.Accumulators{}, meanings: meanings(m.lets), buffers: emit.Arrays(k)}
-	g, t := f.Do("shr.u32", p.Lane, asm.Int(2)), f.Do("and.b32", p.Lane, asm.Int(3))
+	lanes := emit.WarpThreads * rows / warpRows // of a row
+	g, t := f.Do("shr.u32", p.Lane, asm.Int(bits.Len(uint(lanes))-1)), f.Do("and.b32", p.Lane, asm.Int(lanes-1))
+	a.group = 4 * lanes
 	a.has(keysAtOnce)
-	for h := range laneRows {
-		a.row[h] = f.Do("add.s32", f.Do("add.s32", first, g), asm.Int(8*h))
+	for h := range rows {
+		a.row = append(a.row, f.Do("add.s32", f.Do("add.s32", first, g), asm.Int(warpRows/rows*h)))
 	}
+	a.inside, a.known = make([]asm.Value, rows), make([]map[string]asm.Value, rows)
 	a.key, a.even = f.Do("mul.lo.s32", t, asm.Int(4)), f.Do("setp.eq.s32", f.Do("and.b32", t, asm.Int(1)), asm.Int(0))
 	return a
 }
 
 // has sets how many keys are in shared memory at once.
-func (a *attend) has(keys int) { a.many, a.from, a.to = keys, 0, keys/emit.FragmentRows }
+func (a *attend) has(keys int) { a.many, a.from, a.to = keys, 0, keys/a.group }
 
 // inHalves calls do for the first half of the groups, then for the second.
 func (a *attend) inHalves(do func()) {
@@ -159,16 +173,21 @@ func (a *attend) apart() bool {
 // cell computes the results of some queries.
 func (a *attend) cell() {
 	f := a.F
-	last := f.Do("add.s32", a.height, asm.Int(-1))
-	for h := range laneRows {
-		a.inside[h] = f.Do("min.s32", a.row[h], last)
-		a.known[h] = map[string]asm.Value{}
-	}
+	a.enterRows()
 	f.Barrier() // all threads have read the previous cell's factors
 	a.copy(a.q, asm.Int(0), a.queries(), a.MostRows(), asm.Int(0), a.height, false)
 	few := f.Do("setp.le.s32", a.size, asm.Int(keysAtOnce))
 	f.If(few, a.once)
 	f.If(f.Do("not.pred", few), a.often)
+}
+
+// enterRows begins with the rows of a cell.
+func (a *attend) enterRows() {
+	last := a.F.Do("add.s32", a.height, asm.Int(-1))
+	for h, row := range a.row {
+		a.inside[h] = a.F.Do("min.s32", row, last)
+		a.known[h] = map[string]asm.Value{}
+	}
 }
 
 // MostRows returns the most rows of a cell.
@@ -346,12 +365,12 @@ func (a *attend) bring(first, left asm.Value, values bool) {
 	}
 }
 
-// groups calls do for each group of 16 keys, from first on, that the warp's queries may see.
+// groups calls do for each group of keys, from first on, that the warp's queries may see.
 // The weights of other keys are 0, which changes no sum.
 func (a *attend) groups(first asm.Value, do func(m int, key asm.Value)) {
 	f := a.F
 	for m := a.from; m < a.to; m++ {
-		from := f.Do("add.s32", first, asm.Int(m*emit.FragmentRows))
+		from := f.Do("add.s32", first, asm.Int(m*a.group))
 		sees := f.Do("setp.lt.s32", from, a.open)
 		if a.moves {
 			sees = f.Do("and.pred", sees, f.Do("setp.le.s32", asm.Int(0), from))
@@ -416,12 +435,17 @@ func (a *attend) addClosed(sums ...emit.Accumulators) {
 // results writes the last product after its epilogue, and the leaves of each row.
 func (a *attend) results(o emit.Accumulators) {
 	a.write(o, a.values, a.out, a.row, a.height)
+	a.leave()
+}
+
+// leave writes the leaves of each row.
+func (a *attend) leave() {
 	if len(a.leaves) == 0 {
 		return
 	}
 	mine := a.F.Do("setp.eq.s32", a.key, asm.Int(0))
-	for h := range laneRows {
-		a.F.If(a.F.Do("and.pred", mine, a.F.Do("setp.lt.s32", a.row[h], a.height)), func() {
+	for h, row := range a.row {
+		a.F.If(a.F.Do("and.pred", mine, a.F.Do("setp.lt.s32", row, a.height)), func() {
 			a.enter(h)
 			for _, s := range a.leaves {
 				a.Store(s.Dst, a.Value(s.Value))

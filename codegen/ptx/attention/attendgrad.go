@@ -54,7 +54,7 @@ func gradCells(p *emit.Builder, k *kernel.Kernel, m *attentionGrad) emit.Cells {
 	f := p.F
 	f.Beside = attentionBeside
 	within := f.Do("mul.lo.s32", f.Do("and.b32", p.Warp, asm.Int(1)), asm.Int(emit.FragmentRows))
-	g := &attendGrad{attend: newAttend(p, k, &m.attention, within), m: m, half: f.Do("shr.u32", p.Warp, asm.Int(1)), within: within}
+	g := &attendGrad{attend: newAttend(p, k, &m.attention, within, laneRows), m: m, half: f.Do("shr.u32", p.Warp, asm.Int(1)), within: within}
 	g.meanings = meanings(slices.Concat(m.lets, m.inner))
 	g.needed = m.neededByElements()
 	blocks, keys := m.room()

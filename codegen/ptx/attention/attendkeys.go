@@ -315,6 +315,6 @@ func (c *keyRows) followOne(given map[string]asm.Value, words map[string][]asm.V
 func (c *keyRows) write(sums []emit.Accumulators) {
 	for i, d := range c.m.byKey {
 		limit := c.Value(d.out[0].Axes[0].Size)
-		c.attend.write(sums[i], d.Dot, d.out, c.keyOf, limit)
+		c.attend.write(sums[i], d.Dot, d.out, c.keyOf[:], limit)
 	}
 }

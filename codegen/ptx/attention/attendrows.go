@@ -12,6 +12,9 @@ import (
 
 // four returns a lane's elements of an array: row h, the four keys of group m.
 func (a *attend) four(name string, h, m int) []asm.Value {
+	if len(a.row) > laneRows {
+		return a.parts[name][m][h]
+	}
 	x, y := a.parts[name][0][2*m], a.parts[name][0][2*m+1]
 	return []asm.Value{x[2*h], x[2*h+1], y[2*h], y[2*h+1]}
 }
@@ -43,7 +46,7 @@ func (a *attend) scalars(from int) {
 			}
 			a.along(s)
 		case *kernel.Let:
-			for h := range laneRows {
+			for h := range a.row {
 				a.enter(h)
 				a.known[h][s.Name] = a.Value(s.Value)
 			}
@@ -61,10 +64,10 @@ func (a *attend) overKeys(s kernel.Stmt) (r *kernel.Reduce, ok bool) {
 // it would take as keys.
 func (a *attend) along(r *kernel.Reduce) {
 	sums, op := a.sums(r), emit.Reductions[r.Op].Op
-	for h := range laneRows {
+	for h := range a.row {
 		a.enter(h)
-		for m := range a.width / emit.FragmentRows {
-			column := a.F.Do("add.s32", a.key, asm.Int(m*emit.FragmentRows))
+		for m := range a.width / a.group {
+			column := a.F.Do("add.s32", a.key, asm.Int(m*a.group))
 			for _, v := range a.beside(r.Value, r.Axis.Var, column, h, m) {
 				a.F.Into(sums[h][m], op, sums[h][m], v)
 			}
@@ -100,7 +103,7 @@ func (a *attend) inShared(e *expr.Expr, name string, h, m int) (at emit.Address,
 
 // elements computes the elementwise statements of [from, to) for four keys of each row of a lane.
 func (a *attend) elements(from, to, m int, key asm.Value) {
-	for h := range laneRows {
+	for h := range a.row {
 		a.enter(h)
 		given := a.fourOfAll(h, m)
 		for _, s := range a.follow[from:to] {
@@ -141,7 +144,7 @@ func (a *attend) each4(value *expr.Expr, name string, h, m int, key asm.Value, g
 			fours[e] = four
 		case n >= 0:
 			for i := range 4 {
-				fours[e] = append(fours[e], a.nearBand(n, h, m*emit.FragmentRows+i))
+				fours[e] = append(fours[e], a.nearBand(n, h, m*a.group+i))
 			}
 		case a.adjacent(e, name):
 			fours[e] = a.loadFour(e, name, key, last)
@@ -196,10 +199,10 @@ func (a *attend) loadFour(e *expr.Expr, name string, key, last asm.Value) []asm.
 }
 
 // sums returns the initial partial values of a reduction, by row of a lane and group of keys.
-func (a *attend) sums(r *kernel.Reduce) [laneRows][]asm.Value {
-	var all [laneRows][]asm.Value
-	for h := range laneRows {
-		for range fourKeys {
+func (a *attend) sums(r *kernel.Reduce) [][]asm.Value {
+	all := make([][]asm.Value, len(a.row))
+	for h := range a.row {
+		for range keysAtOnce / a.group {
 			all[h] = append(all[h], a.F.Variable(asm.F32(emit.Reductions[r.Op].Start)))
 		}
 	}
@@ -207,9 +210,9 @@ func (a *attend) sums(r *kernel.Reduce) [laneRows][]asm.Value {
 }
 
 // partial combines four keys into the partial value of their group.
-func (a *attend) partial(r *kernel.Reduce, sums [laneRows][]asm.Value, m int, key asm.Value) {
+func (a *attend) partial(r *kernel.Reduce, sums [][]asm.Value, m int, key asm.Value) {
 	f, op := a.F, emit.Reductions[r.Op]
-	for h := range laneRows {
+	for h := range a.row {
 		a.enter(h)
 		for i, v := range a.each4(r.Value, r.Axis.Var, h, m, key, a.fourOfAll(h, m)) {
 			there := f.Do("setp.lt.s32", f.Do("add.s32", key, asm.Int(i)), a.size)
@@ -220,13 +223,13 @@ func (a *attend) partial(r *kernel.Reduce, sums [laneRows][]asm.Value, m int, ke
 
 // swap exchanges the halves of the partial values after the last group, if the keys at once
 // use only the first half.
-func (a *attend) swap(sums [laneRows][]asm.Value) {
-	n := a.many / emit.FragmentRows
+func (a *attend) swap(sums [][]asm.Value) {
+	n := a.many / a.group
 	if a.to < n {
 		return
 	}
 	for _, part := range sums {
-		for m := range fourKeys - n {
+		for m := range keysAtOnce/a.group - n {
 			first := a.F.Copy(part[m])
 			a.F.Move(part[m], part[m+n])
 			a.F.Move(part[m+n], first)
@@ -235,16 +238,16 @@ func (a *attend) swap(sums [laneRows][]asm.Value) {
 }
 
 // combine combines the 32 partial values of a row as kernel.Reduce says. Partial values of a
-// lane are four apart.
-func (a *attend) combine(r *kernel.Reduce, sums [laneRows][]asm.Value) {
+// lane are as far apart as groups.
+func (a *attend) combine(r *kernel.Reduce, sums [][]asm.Value) {
 	f, op := a.F, emit.Reductions[r.Op].Op
 	for h, part := range sums {
-		for n := fourKeys / 2; n > 0; n /= 2 {
+		for n := len(part) / 2; n > 0; n /= 2 {
 			for m := range n {
 				f.Into(part[m], op, part[m], part[m+n])
 			}
 		}
-		for d := 2; d > 0; d /= 2 {
+		for d := a.group / 8; d > 0; d /= 2 {
 			f.Into(part[0], op, part[0], f.Shuffle("bfly", part[0], d))
 		}
 		a.known[h][r.Name] = f.Do("add.rn.f32", part[0], asm.F32(0))

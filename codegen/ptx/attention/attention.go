@@ -31,9 +31,9 @@ type attention struct {
 
 // Plan plans an attention for tensor cores.
 func Plan(k *kernel.Kernel, l emit.Launches) (p emit.Plan, why string) {
-	a, why := attentionOf(k)
+	a, why := attentionOf(k, expr.BF16)
 	if why == "" {
-		why = a.unfit(l.Aligned)
+		why = a.unfit(l.Aligned, expr.BF16)
 	}
 	if why != "" {
 		return p, why
@@ -43,10 +43,8 @@ func Plan(k *kernel.Kernel, l emit.Launches) (p emit.Plan, why string) {
 	return emit.Plan{Threads: warps * emit.WarpThreads, Whole: true, Pieces: pieces, Cells: func(p *emit.Builder) (emit.Cells, error) { return cellsOf(p, k, a), nil }}, ""
 }
 
-func attentionOf(k *kernel.Kernel) (a *attention, why string) {
-	if k.Kind != "attention" {
-		return nil, "it is no attention"
-	}
+// attentionOf finds an attention whose products have factors of a type.
+func attentionOf(k *kernel.Kernel, factors expr.Type) (a *attention, why string) {
 	a = &attention{}
 	var dots []*kernel.Dot
 	for _, s := range k.Body {
@@ -85,8 +83,8 @@ func attentionOf(k *kernel.Kernel) (a *attention, why string) {
 			return nil, "it has other statements than an attention"
 		}
 	}
-	if len(dots) != 2 || a.rounds == nil {
-		return nil, "its factors are no bf16"
+	if len(dots) != 2 || (a.rounds == nil) != (factors == expr.F32) {
+		return nil, "its factors are no " + factors.String()
 	}
 	a.scores, a.values = dots[0], dots[1]
 	if buffers := emit.Arrays(k); buffers[a.scores.Dst.Name] || !a.values.Zero {
@@ -187,12 +185,16 @@ func (a *attention) ofHead(r *kernel.Reduce, buffers map[string]bool) bool {
 
 // checkValues says why the statements after the rows do not fit.
 func (a *attention) checkValues(buffers map[string]bool) string {
-	r, n, place := a.rounds, a.values.Axes, a.place()
-	rounded := emit.At(r.Dst, map[string]string{r.Axes[0].Var: emit.RowVar, r.Axes[1].Var: emit.ColVar})
-	weights := r.Value.Args[0]
-	if weights.Op != expr.Elem || weights.Name != a.scores.Dst.Name ||
-		!expr.Equal(emit.At(weights, map[string]string{r.Axes[0].Var: emit.RowVar, r.Axes[1].Var: emit.ColVar}), place) ||
-		a.values.A.Name != r.Dst.Name || !expr.Equal(emit.At(a.values.A, map[string]string{n[0].Var: emit.RowVar, n[2].Var: emit.ColVar}), rounded) {
+	n, place, weights := a.values.Axes, a.place(), a.scores.Dst.Name
+	if r := a.rounds; r != nil {
+		rounded := emit.At(r.Dst, map[string]string{r.Axes[0].Var: emit.RowVar, r.Axes[1].Var: emit.ColVar})
+		w := r.Value.Args[0]
+		if w.Op != expr.Elem || w.Name != weights || !expr.Equal(emit.At(w, map[string]string{r.Axes[0].Var: emit.RowVar, r.Axes[1].Var: emit.ColVar}), place) {
+			return "its weights are not the rounded scores"
+		}
+		place, weights = rounded, r.Dst.Name
+	}
+	if a.values.A.Name != weights || !expr.Equal(emit.At(a.values.A, map[string]string{n[0].Var: emit.RowVar, n[2].Var: emit.ColVar}), place) {
 		return "its weights are not the rounded scores"
 	}
 	place = emit.At(a.values.Dst, map[string]string{n[0].Var: emit.RowVar, n[1].Var: emit.ColVar})
@@ -233,25 +235,30 @@ func wholeFragments(width *expr.Expr) bool {
 	return width.IsConst() && width.I%emit.FragmentRows == 0 && width.I <= widestHead
 }
 
-// unfit says why tensor cores cannot multiply the factors; "" if they can.
-func (a *attention) unfit(aligned map[string]bool) string {
-	if w := a.scores.Axes[2].Size; !wholeFragments(w) || !expr.Equal(w, a.values.Axes[1].Size) {
+// unfit says why the factors, of a type, do not fit; "" if they do.
+func (a *attention) unfit(aligned map[string]bool, factors expr.Type) string {
+	w := a.scores.Axes[2].Size
+	switch same := expr.Equal(w, a.values.Axes[1].Size); {
+	case factors == expr.BF16 && !(same && wholeFragments(w)):
 		return "the width of a head is no multiple of 16 up to 128"
+	case factors == expr.F32 && !(same && w.IsConst() && w.I%wideUnit == 0 && w.I <= widestHead):
+		return "the width of a head is no multiple of 4 up to 128"
 	}
 	for _, o := range []flat.Operand{a.queries(), a.keys(), a.vs()} {
-		if why := inWholeUnits(o, meanings(a.lets), aligned); why != "" {
+		if why := inWholeUnits(o, emit.UnitBytes/kernel.Bytes(factors), meanings(a.lets), aligned); why != "" {
 			return why
 		}
 	}
-	if a.scores.A.Type != expr.BF16 || a.values.B.Type != expr.BF16 {
-		return "its factors are no bf16"
+	if a.scores.A.Type != factors || a.values.B.Type != factors || a.scores.Split || a.values.Split {
+		return "its factors are no " + factors.String()
 	}
 	return ""
 }
 
-// inWholeUnits says why a factor's rows, given the values of lets, are not in units of 16 bytes.
-func inWholeUnits(o flat.Operand, lets map[string]*expr.Expr, aligned map[string]bool) string {
-	unit := expr.Int(emit.UnitWide)
+// inWholeUnits says why a factor's rows, given the values of lets, are not in units of 16 bytes, which
+// have so many elements.
+func inWholeUnits(o flat.Operand, n int, lets map[string]*expr.Expr, aligned map[string]bool) string {
+	unit := expr.Int(int64(n))
 	if !aligned[o.Slice] || !expr.IsInt(o.CS, 1) || !expr.IsMultiple(expr.Subst(o.Off, lets), unit) || !expr.IsMultiple(expr.Subst(o.RS, lets), unit) {
 		return o.Slice + " does not lie in units of 16 bytes"
 	}

@@ -112,14 +112,14 @@ func (a *attend) copyBands(height, first, number, left asm.Value) {
 func (a *attend) enterBands(before asm.Value) {
 	a.nearBands = nil
 	for i := range a.bands {
-		row := a.F.Do("add.s32", before, a.row[laneRows-1])
+		row := a.F.Do("add.s32", before, a.row[len(a.row)-1])
 		a.nearBands = append(a.nearBands, a.ofBand(i, a.F.Do("sub.s32", a.key, row)))
 	}
 }
 
 // nearBand returns an element of a band: row h of a lane, and so many keys after its first one.
 func (a *attend) nearBand(i, h, further int) asm.Value {
-	return a.Load(a.nearBands[i].Further((laneRows-1-h)*emit.FragmentCols+further), 1)[0]
+	return a.Load(a.nearBands[i].Further((len(a.row)-1-h)*warpRows/len(a.row)+further), 1)[0]
 }
 
 // ofBand returns the place of a distance in a band.

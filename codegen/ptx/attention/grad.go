@@ -52,9 +52,6 @@ func PlanGrad(k *kernel.Kernel, l emit.Launches) (p emit.Plan, why string) {
 }
 
 func attentionGradOf(k *kernel.Kernel) (g *attentionGrad, why string) {
-	if k.Kind != "attention_grad" {
-		return nil, "it is no gradient of attention"
-	}
 	g = &attentionGrad{rounded: map[string]*expr.Expr{}}
 	body, why := g.overExamples(k.Body)
 	if why != "" {
@@ -415,7 +412,7 @@ func (g *attentionGrad) unfit(aligned map[string]bool) string {
 		return "it has not two products by query and key"
 	}
 	for _, o := range slices.Concat(qs, ks) {
-		if why := inWholeUnits(o, lets, aligned); why != "" {
+		if why := inWholeUnits(o, emit.UnitWide, lets, aligned); why != "" {
 			return why
 		}
 	}

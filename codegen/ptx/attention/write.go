@@ -10,7 +10,7 @@ import (
 )
 
 // write writes a product after its epilogue, for the rows of a lane below a limit.
-func (a *attend) write(o emit.Accumulators, d *kernel.Dot, out []*kernel.Set, rows [laneRows]asm.Value, limit asm.Value) {
+func (a *attend) write(o emit.Accumulators, d *kernel.Dot, out []*kernel.Set, rows []asm.Value, limit asm.Value) {
 	f := a.F
 	row := a.Choose(a.even, rows[0], rows[1])
 	column := f.Do("shl.b32", f.Do("shr.u32", a.key, asm.Int(3)), asm.Int(2))
@@ -20,17 +20,7 @@ func (a *attend) write(o emit.Accumulators, d *kernel.Dot, out []*kernel.Set, ro
 		f.If(f.Do("setp.lt.s32", row, limit), func() {
 			for i, four := range pair {
 				col := f.Do("add.s32", column, asm.Int((j+i)*emit.FragmentCols))
-				if _, buffer := a.Slices[d.Dst.Name]; buffer {
-					a.Vars[d.Axes[0].Var] = row
-					a.fill(d.Dst, d.Axes[1].Var, col, four)
-				}
-				for _, s := range out {
-					if stores[s] == nil {
-						a.Vars[s.Axes[0].Var] = row
-						vs := a.Neighbours(a.Own(s.Value), s.Axes[1].Var, col, 4, map[string][]asm.Value{d.Dst.Name: four})
-						a.fill(s.Dst, s.Axes[1].Var, col, vs)
-					}
-				}
+				a.writeFour(d, slices.DeleteFunc(slices.Clone(out), func(s *kernel.Set) bool { return stores[s] != nil }), row, col, four)
 			}
 			for _, s := range out {
 				if store := stores[s]; store != nil {
@@ -38,6 +28,19 @@ func (a *attend) write(o emit.Accumulators, d *kernel.Dot, out []*kernel.Set, ro
 				}
 			}
 		})
+	}
+}
+
+// writeFour writes four columns of a product after its epilogue.
+func (a *attend) writeFour(d *kernel.Dot, out []*kernel.Set, row, col asm.Value, four []asm.Value) {
+	if _, buffer := a.Slices[d.Dst.Name]; buffer {
+		a.Vars[d.Axes[0].Var] = row
+		a.fill(d.Dst, d.Axes[1].Var, col, four)
+	}
+	for _, s := range out {
+		a.Vars[s.Axes[0].Var] = row
+		vs := a.Neighbours(a.Own(s.Value), s.Axes[1].Var, col, 4, map[string][]asm.Value{d.Dst.Name: four})
+		a.fill(s.Dst, s.Axes[1].Var, col, vs)
 	}
 }
 

@@ -1,0 +1,448 @@
+package attention
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/arithlang/mlc/codegen/flat"
+	"github.com/arithlang/mlc/codegen/ptx/asm"
+	"github.com/arithlang/mlc/codegen/ptx/emit"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+const (
+	wideRows = 4 // rows of a lane: g, g + 4, g + 8 and g + 12
+
+	wideUnit    = emit.UnitBytes / emit.WordBytes // elements that a thread copies or loads at once
+	wideGroup   = 8 * wideRows                    // keys of a group
+	fewestKeys  = keysAtOnce / 2                  // of a cell that has instructions of its own
+	weightPitch = wideGroup + wideUnit            // elements between rows of weights
+	wideColumns = emit.WarpThreads / wideRows * wideUnit
+
+	weightsName = "weights" // shared memory; no kernel's tile has such a name
+	scoresName  = "scores." // a tile for scores of many keys
+)
+
+// A wide builds an attention in F32, where each output has one chain of fused multiply-adds. Lane
+// 8g + t of a warp has four rows, and four keys from 32 m + 4t on. Then it has these rows, and columns
+// 32 j + 4t on, of the results; weights go through shared memory for that. Rows of keys are
+// permuted within 32, so that eight lanes read eight adjacent rows.
+type wide struct {
+	*attend
+	room    int          // keys in shared memory
+	pitch   int          // elements between rows of factors
+	factors emit.Address // queries, then keys or values
+	q, k, v emit.Address // a lane's first row of queries and of keys, its first columns of values
+	ragged  emit.Address // its columns of values in the last 32, if there are fewer
+	put     emit.Address // its first weights
+	take    emit.Address // the weights of its first row
+	scratch emit.Address // its first scores of many keys
+}
+
+// PlanWide plans an attention in F32.
+func PlanWide(k *kernel.Kernel, l emit.Launches) (p emit.Plan, why string) {
+	a, why := attentionOf(k, expr.F32)
+	if why == "" {
+		why = a.unfit(l.Aligned, expr.F32)
+	}
+	if why != "" {
+		return p, why
+	}
+	warps := a.scores.MostRows / warpRows
+	pieces := fmt.Sprintf("a cell, %d warps of %d rows, %d keys in shared memory", warps, warpRows, roomFor(a))
+	return emit.Plan{Threads: warps * emit.WarpThreads, Whole: true, Pieces: pieces, Cells: func(p *emit.Builder) (emit.Cells, error) { return wideCells(p, k, a), nil }}, ""
+}
+
+// pitchOf returns the elements between rows of a width, an odd number of units: eight adjacent rows
+// are then in different banks.
+func pitchOf(width int) int { return (width/wideUnit | 1) * wideUnit }
+
+// roomFor returns how many keys fit into shared memory.
+func roomFor(a *attention) int {
+	rows, pitch := a.MostRows(), pitchOf(int(a.scores.Axes[2].Size.I))
+	for n := 2 * keysAtOnce; ; n /= 2 {
+		if n == wideGroup || ((rows+n)*pitch+rows*weightPitch+len(a.bands)*(rows+keysAtOnce))*emit.WordBytes <= asm.MostStatic {
+			return n
+		}
+	}
+}
+
+// wideCells returns the cells of a kernel's grid.
+func wideCells(p *emit.Builder, k *kernel.Kernel, m *attention) emit.Cells {
+	f := p.F
+	first := f.Do("mul.lo.s32", p.Warp, asm.Int(warpRows))
+	a := &wide{attend: newAttend(p, k, m, first, wideRows), room: roomFor(m)}
+	a.pitch = pitchOf(a.width)
+	a.factors = a.array("factors", (m.MostRows()+a.room)*a.pitch)
+	weights := a.array(weightsName, m.MostRows()*weightPitch)
+	tiles := append(a.bandTiles(m.MostRows()), a.scoresTile(k.Once))
+	p.Place(tiles, nil)
+	a.enterBands(asm.Int(0))
+	t := f.Do("shr.u32", a.key, asm.Int(2))
+	a.q = p.Element(a.factors, f.Do("mul.lo.s32", a.row[0], asm.Int(a.pitch)))
+	keys := a.factors.Further(m.MostRows() * a.pitch)
+	a.k, a.v = p.Element(keys, f.Do("mul.lo.s32", t, asm.Int(a.pitch))), p.Element(keys, a.key)
+	a.ragged = p.Element(keys.Further(a.width/wideColumns*wideColumns), f.Do("min.s32", a.key, asm.Int(max(a.width%wideColumns-wideUnit, 0))))
+	a.take = p.Element(weights, f.Do("mul.lo.s32", a.row[0], asm.Int(weightPitch)))
+	a.put = p.Element(a.take, a.key)
+	a.scratch = p.Element(p.Slices[scoresName], f.Do("mul.lo.s32", p.Group.ID, asm.Int(wideUnit)))
+	return a.cells(k.Grid, func() {
+		a.open = a.Choose(f.Do("setp.lt.s32", first, a.height), a.size, asm.Int(0))
+		f.If(f.Do("setp.lt.s32", asm.Int(0), a.height), a.cell)
+	})
+}
+
+// array allocates so many elements of shared memory.
+func (a *wide) array(name string, n int) emit.Address {
+	bytes := n * emit.WordBytes
+	a.Launch.Static += bytes
+	return emit.Address{Address: asm.Shared.At(name, a.F.SharedArray(name, bytes)), Typ: expr.F32}
+}
+
+// scoresTile returns the tile for the scores of a cell, of whole parts of the keys. It is empty if
+// all fit into registers.
+func (a *wide) scoresTile(once []kernel.Stmt) kernel.Stmt {
+	size, rows := expr.Int(0), a.MostRows()
+	for _, t := range once {
+		if t := t.(*kernel.Tile); t.Name == a.scores.Dst.Name {
+			size = t.Shape[0]
+		}
+	}
+	if n := a.most(); n >= fewestKeys {
+		size = expr.New(expr.Where, expr.New(expr.Lt, expr.Int(int64(n*rows)), size), size, expr.Int(0))
+	}
+	size = expr.New(expr.Mul, emit.CeilDiv(size, keysAtOnce*rows), expr.Int(int64(keysAtOnce*rows)))
+	return &kernel.Tile{Name: scoresName, Type: expr.F32, Shape: []*expr.Expr{expr.Simplify(size)}}
+}
+
+// most returns how many keys are in shared memory and registers at once.
+func (a *wide) most() int { return min(a.room, keysAtOnce) }
+
+// cell computes the results of some queries.
+func (a *wide) cell() {
+	f, size := a.F, a.size
+	a.enterRows()
+	f.Barrier() // all threads have read the previous cell's factors
+	a.copy(0, a.queries(), a.MostRows(), asm.Int(0), a.height, false)
+	more := asm.Bool(true)
+	for n := fewestKeys; n <= a.most(); n *= 2 {
+		fit := f.Do("setp.le.s32", size, asm.Int(n))
+		f.If(f.Do("and.pred", more, fit), func() { a.once(n) })
+		more = f.Do("not.pred", fit)
+	}
+	a.When(more, a.often)
+}
+
+// copy begins to copy rows of a head, from first on, to rows from top on. Rows from left on are 0, up
+// to a whole group. Key 4 n + i of a permuted group goes to row 8 i + n.
+func (a *wide) copy(top int, from flat.Operand, rows int, first, left asm.Value, permuted bool) {
+	f, units := a.F, a.width/wideUnit
+	together := min(1<<(bits.Len(uint(a.Group.Threads/units))-1), wideGroup) // rows
+	row, unit := a.Divide(a.Group.ID, asm.Int(units))
+	near := f.Do("mul.lo.s32", unit, asm.Int(wideUnit))
+	place := func(row int) int { return row }
+	at := row
+	if permuted {
+		place = func(row int) int { return row&^31 | row&3<<3 | row>>2&7 }
+		at = f.Do("or.b32", f.Do("shl.b32", f.Do("and.b32", row, asm.Int(3)), asm.Int(3)), f.Do("shr.u32", row, asm.Int(2)))
+	}
+	to := a.Element(a.factors.Further(top*a.pitch), f.Do("mad.lo.s32", at, asm.Int(a.pitch), near))
+	source := a.Operand(from, f.Do("add.s32", first, row), near)
+	by := a.Stride(source, from.RS, together)
+	mine := asm.Bool(true)
+	if together*units < a.Group.Threads {
+		mine = f.Do("setp.lt.s32", a.Group.ID, asm.Int(together*units))
+	}
+	before := f.Do("sub.s32", left, row)
+	for n := 0; n < rows; n += wideGroup {
+		f.If(f.Do("and.pred", mine, f.Do("setp.lt.s32", asm.Int(n), left)), func() {
+			at := source
+			at = a.Behind(at, a.Stride(source, from.RS, n))
+			for here := n; here < n+wideGroup; here += together {
+				size := a.Choose(f.Do("setp.lt.s32", asm.Int(here), before), asm.Int(emit.UnitBytes), asm.Int(0))
+				f.CopyAsync(to.Further(place(here)*a.pitch).Address, at.Address, size)
+				at = a.Behind(at, by)
+			}
+		})
+	}
+}
+
+// copyKeys and copyValues begin to copy n keys or values from first on.
+func (a *wide) copyKeys(n int, first asm.Value) {
+	a.copy(a.MostRows(), a.keys(), n, first, a.F.Do("sub.s32", a.size, first), true)
+	a.F.CommitCopies()
+}
+
+func (a *wide) copyValues(top, n int, first asm.Value) {
+	a.copy(a.MostRows()+top, a.vs(), n, first, a.F.Do("sub.s32", a.size, first), false)
+	a.F.CommitCopies()
+}
+
+// once computes a cell of up to n keys, whose scores all fit into registers.
+func (a *wide) once(n int) {
+	f, zero, top, wait := a.F, asm.Int(0), 0, 0
+	a.has(n)
+	a.copyKeys(n, zero)
+	if 2*n <= a.room {
+		top, wait = n, 1
+		a.copyValues(top, n, zero)
+	}
+	a.copyBands(a.height, zero, zero, a.size)
+	f.WaitCopies(wait)
+	f.Barrier()
+	a.begin()
+	a.multiply(zero, 0, a.to)
+	if top == 0 {
+		f.Barrier()
+		a.copyValues(top, n, zero)
+	}
+	from := a.reduceOnce(a.elements)
+	a.settle()
+	o := a.zeros()
+	a.weigh(o, from, zero, top, 0, a.to)
+	a.finish(o)
+}
+
+// often computes a cell with more keys, some in registers at a time. Scores are kept in memory from one
+// reduction to the next, where only their lane reads them.
+func (a *wide) often() {
+	a.has(keysAtOnce)
+	a.scalars(0)
+	from, kept := 0, false
+	for i, s := range a.follow {
+		if r, ok := a.overKeys(s); ok {
+			sums := a.sums(r)
+			a.overParts(from, i, kept, func(first asm.Value) {
+				a.groups(first, func(m int, key asm.Value) {
+					a.elements(from, i, m, key)
+					a.partial(r, sums, m, key)
+					a.keep(first, m)
+				})
+			})
+			a.combine(r, sums)
+			from, kept = i+1, true
+			a.scalars(from)
+		}
+	}
+	o := a.zeros()
+	a.overParts(from, len(a.follow), kept, func(first asm.Value) {
+		a.chunks(first, func(at asm.Value, m0, m1 int) {
+			a.F.Barrier()
+			a.copyValues(0, a.most(), at)
+			a.settle()
+			a.weigh(o, from, first, 0, m0, m1)
+		})
+	})
+	a.finish(o)
+}
+
+// overParts calls do for each part of the keys, with its scores in registers.
+func (a *wide) overParts(from, to int, kept bool, do func(first asm.Value)) {
+	f := a.F
+	a.Count(asm.Int(0), a.size, asm.Int(keysAtOnce), func(first asm.Value) {
+		a.begin()
+		if a.readsBands(from, to) {
+			f.Barrier()
+			a.copyBands(a.height, first, first, f.Do("sub.s32", a.size, first))
+			if kept {
+				f.Barrier()
+			}
+		}
+		if kept {
+			a.groups(first, func(m int, _ asm.Value) {
+				for h := range a.row {
+					f.LoadInto(a.kept(first, m, h).Address, a.four(a.scores.Dst.Name, h, m)...)
+				}
+			})
+		} else {
+			a.chunks(first, func(at asm.Value, m0, m1 int) {
+				f.Barrier()
+				a.copyKeys(a.most(), at)
+				a.settle()
+				a.multiply(first, m0, m1)
+			})
+		}
+		do(first)
+	})
+}
+
+// chunks calls do for the keys of a part that are in shared memory at once: their first, and
+// their groups.
+func (a *wide) chunks(first asm.Value, do func(at asm.Value, m0, m1 int)) {
+	n := a.most()
+	for m := 0; m < keysAtOnce; m += n {
+		at := a.F.Do("add.s32", first, asm.Int(m))
+		a.F.If(a.F.Do("setp.lt.s32", at, a.size), func() { do(at, m/wideGroup, (m+n)/wideGroup) })
+	}
+}
+
+// readsBands reports whether statements [from, to) read bands.
+func (a *wide) readsBands(from, to int) bool {
+	for _, s := range a.follow[from:to] {
+		for _, axis := range kernel.Axes(s) {
+			for _, e := range expr.Elems(kernel.Reads(s)...) {
+				if bandAt(a.bands, e, axis.Var) >= 0 {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// kept returns the place of a lane's scores of group m of the part from first on, in row h.
+func (a *wide) kept(first asm.Value, m, h int) emit.Address {
+	at := a.Element(a.scratch, a.F.Do("mul.lo.s32", first, asm.Int(a.MostRows())))
+	return at.Further((m*wideRows + h) * a.Group.Threads * wideUnit)
+}
+
+func (a *wide) keep(first asm.Value, m int) {
+	for h := range a.row {
+		a.F.Store(a.kept(first, m, h).Address, a.four(a.scores.Dst.Name, h, m)...)
+	}
+}
+
+// begin sets the scores to 0.
+func (a *wide) begin() {
+	p := make(emit.Accumulators, a.to)
+	for m := range p {
+		p[m] = a.fours(len(a.row))
+	}
+	a.parts[a.scores.Dst.Name] = p
+}
+
+// zeros returns a lane's results, by row and 32 columns.
+func (a *wide) zeros() emit.Accumulators {
+	o := make(emit.Accumulators, len(a.row))
+	for h := range o {
+		o[h] = a.fours((a.width + wideColumns - 1) / wideColumns)
+	}
+	return o
+}
+
+// fours returns n fours of zeros.
+func (a *wide) fours(n int) [][]asm.Value {
+	all := make([][]asm.Value, n)
+	for i := range all {
+		for range wideUnit {
+			all[i] = append(all[i], a.F.Variable(asm.F32(0)))
+		}
+	}
+	return all
+}
+
+// multiply computes the scores of groups [m0, m1) of the part from first on, two at a time. Shared memory
+// has the keys from group m0 on.
+func (a *wide) multiply(first asm.Value, m0, m1 int) {
+	f := a.F
+	sees := func(m int) asm.Value {
+		return f.Do("setp.lt.s32", f.Do("add.s32", first, asm.Int(m*wideGroup)), a.open)
+	}
+	for m := m0; m < m1; m += 2 {
+		k, one := a.k.Further((m-m0)*wideGroup*a.pitch), sees(m)
+		if m+1 < m1 {
+			two := sees(m + 1)
+			f.If(two, func() { a.products(k, m, m+1) })
+			one = f.Do("and.pred", one, f.Do("not.pred", two))
+		}
+		f.If(one, func() { a.products(k, m) })
+	}
+}
+
+// products adds the products of queries and of adjacent groups of keys, from k on.
+func (a *wide) products(k emit.Address, groups ...int) {
+	q, k := a.Pointer(a.q), a.Pointer(k)
+	a.Count(asm.Int(0), asm.Int(a.width/wideUnit), asm.Int(1), func(asm.Value) {
+		var x [][]asm.Value
+		for h := range a.row {
+			x = append(x, a.Load(q.Further(h*warpRows/wideRows*a.pitch), wideUnit))
+		}
+		for n, m := range groups {
+			for i := range wideUnit {
+				y := a.Load(k.Further((n*wideGroup+8*i)*a.pitch), wideUnit)
+				for e := range wideUnit {
+					for h := range a.row {
+						acc := a.four(a.scores.Dst.Name, h, m)[i]
+						a.F.Into(acc, "fma.rn.f32", x[h][e], y[e], acc)
+					}
+				}
+			}
+		}
+		a.Advance(q, asm.Int(emit.UnitBytes))
+		a.Advance(k, asm.Int(emit.UnitBytes))
+	})
+}
+
+// weigh computes statements from from on, for groups [m0, m1) of the part from first on, and adds
+// the products of their weights with values, which are in rows from top on. The products of keys that
+// do not exist are -0, which changes no sum.
+func (a *wide) weigh(o emit.Accumulators, from int, first asm.Value, top, m0, m1 int) {
+	f := a.F
+	many, least := a.to, a.from
+	a.from, a.to = m0, m1
+	a.groups(first, func(m int, key asm.Value) {
+		a.elements(from, len(a.follow), m, key)
+		if m > m0 {
+			f.WarpSync() // all lanes have read the weights before
+		}
+		for h := range a.row {
+			four := make([]asm.Value, wideUnit)
+			for i, w := range a.four(a.scores.Dst.Name, h, m) {
+				there := f.Do("setp.lt.s32", f.Do("add.s32", key, asm.Int(i)), a.size)
+				four[i] = a.Choose(there, w, asm.F32(float32(math.Copysign(0, -1))))
+			}
+			f.Store(a.put.Further(h*warpRows/wideRows*weightPitch).Address, four...)
+		}
+		f.WarpSync()
+		left := f.Do("sub.s32", a.size, f.Do("add.s32", first, asm.Int(m*wideGroup)))
+		left = f.Do("min.s32", left, asm.Int(wideGroup))
+		a.addValues(o, (top+(m-m0)*wideGroup)*a.pitch, left)
+	})
+	a.from, a.to = least, many
+}
+
+// addValues adds the products of left weights with values, whose first row is further elements on.
+func (a *wide) addValues(o emit.Accumulators, further int, left asm.Value) {
+	w, v, ragged := a.Pointer(a.take), a.Pointer(a.v.Further(further)), a.Pointer(a.ragged.Further(further))
+	a.Count(asm.Int(0), left, asm.Int(wideUnit), func(asm.Value) {
+		var x [][]asm.Value
+		for h := range a.row {
+			x = append(x, a.Load(w.Further(h*warpRows/wideRows*weightPitch), wideUnit))
+		}
+		for i := range wideUnit {
+			for j := range o[0] {
+				at := v.Further(i*a.pitch + j*wideColumns)
+				if j == a.width/wideColumns {
+					at = ragged.Further(i * a.pitch)
+				}
+				for c, y := range a.Load(at, wideUnit) {
+					for h := range a.row {
+						a.F.Into(o[h][j][c], "fma.rn.f32", x[h][i], y, o[h][j][c])
+					}
+				}
+			}
+		}
+		a.Advance(w, asm.Int(emit.UnitBytes))
+		a.Advance(v, asm.Int(emit.UnitBytes*a.pitch))
+		a.Advance(ragged, asm.Int(emit.UnitBytes*a.pitch))
+	})
+}
+
+// finish writes the results after their epilogue, and the leaves of each row.
+func (a *wide) finish(o emit.Accumulators) {
+	f := a.F
+	for h, row := range a.row {
+		f.If(f.Do("setp.lt.s32", row, a.height), func() {
+			for j, four := range o[h] {
+				there := asm.Bool(true)
+				if j == a.width/wideColumns {
+					there = f.Do("setp.lt.s32", a.key, asm.Int(a.width%wideColumns))
+				}
+				a.When(there, func() { a.writeFour(a.values, a.out, row, f.Do("add.s32", a.key, asm.Int(j*wideColumns)), four) })
+			}
+		})
+	}
+	a.leave()
+}
