@@ -15,10 +15,13 @@ import (
 const (
 	wideRows = 4 // rows of a lane: g, g + 4, g + 8 and g + 12
 
-	wideUnit    = emit.UnitBytes / emit.WordBytes // elements that a thread copies or loads at once
-	wideGroup   = 8 * wideRows                    // keys of a group
-	fewestKeys  = keysAtOnce / 2                  // of a cell that has instructions of its own
-	weightPitch = wideGroup + wideUnit            // elements between rows of weights
+	wideUnit   = emit.UnitBytes / emit.WordBytes // elements that a thread copies or loads at once
+	wideGroup  = 8 * wideRows                    // keys of a group
+	fewestKeys = keysAtOnce / 2                  // of a cell that has instructions of its own
+	wideBeside = 6                               // blocks of a multiprocessor: there are registers for them
+	wideShared = 36 << 10                        // shared memory of each, if a group fits
+
+	weightPitch = wideGroup + wideUnit // elements between rows of weights
 	wideColumns = emit.WarpThreads / wideRows * wideUnit
 
 	weightsName = "weights" // shared memory; no kernel's tile has such a name
@@ -63,7 +66,7 @@ func pitchOf(width int) int { return (width/wideUnit | 1) * wideUnit }
 func roomFor(a *attention) int {
 	rows, pitch := a.MostRows(), pitchOf(int(a.scores.Axes[2].Size.I))
 	for n := 2 * keysAtOnce; ; n /= 2 {
-		if n == wideGroup || ((rows+n)*pitch+rows*weightPitch+len(a.bands)*(rows+keysAtOnce))*emit.WordBytes <= asm.MostStatic {
+		if n == wideGroup || ((rows+n)*pitch+rows*weightPitch+len(a.bands)*(rows+keysAtOnce))*emit.WordBytes <= wideShared {
 			return n
 		}
 	}
@@ -75,6 +78,9 @@ func wideCells(p *emit.Builder, k *kernel.Kernel, m *attention) emit.Cells {
 	first := f.Do("mul.lo.s32", p.Warp, asm.Int(warpRows))
 	a := &wide{attend: newAttend(p, k, m, first, wideRows), room: roomFor(m)}
 	a.pitch = pitchOf(a.width)
+	if f.Beside = wideBeside; a.width > 2*wideColumns {
+		f.Beside = wideBeside - 2 // the results of wide heads take more registers
+	}
 	a.factors = a.array("factors", (m.MostRows()+a.room)*a.pitch)
 	weights := a.array(weightsName, m.MostRows()*weightPitch)
 	tiles := append(a.bandTiles(m.MostRows()), a.scoresTile(k.Once))
@@ -110,15 +116,10 @@ func (a *wide) scoresTile(once []kernel.Stmt) kernel.Stmt {
 			size = t.Shape[0]
 		}
 	}
-	if n := a.most(); n >= fewestKeys {
-		size = expr.New(expr.Where, expr.New(expr.Lt, expr.Int(int64(n*rows)), size), size, expr.Int(0))
-	}
-	size = expr.New(expr.Mul, emit.CeilDiv(size, keysAtOnce*rows), expr.Int(int64(keysAtOnce*rows)))
+	part := expr.Int(int64(keysAtOnce * rows))
+	size = expr.New(expr.Where, expr.New(expr.Lt, part, size), expr.New(expr.Mul, emit.CeilDiv(size, keysAtOnce*rows), part), expr.Int(0))
 	return &kernel.Tile{Name: scoresName, Type: expr.F32, Shape: []*expr.Expr{expr.Simplify(size)}}
 }
-
-// most returns how many keys are in shared memory and registers at once.
-func (a *wide) most() int { return min(a.room, keysAtOnce) }
 
 // cell computes the results of some queries.
 func (a *wide) cell() {
@@ -127,12 +128,12 @@ func (a *wide) cell() {
 	f.Barrier() // all threads have read the previous cell's factors
 	a.copy(0, a.queries(), a.MostRows(), asm.Int(0), a.height, false)
 	more := asm.Bool(true)
-	for n := fewestKeys; n <= a.most(); n *= 2 {
+	for n := fewestKeys; n <= keysAtOnce; n *= 2 {
 		fit := f.Do("setp.le.s32", size, asm.Int(n))
 		f.If(f.Do("and.pred", more, fit), func() { a.once(n) })
 		more = f.Do("not.pred", fit)
 	}
-	a.When(more, a.often)
+	f.If(more, a.often)
 }
 
 // copy begins to copy rows of a head, from first on, to rows from top on. Rows from left on are 0, up
@@ -182,26 +183,37 @@ func (a *wide) copyValues(top, n int, first asm.Value) {
 
 // once computes a cell of up to n keys, whose scores all fit into registers.
 func (a *wide) once(n int) {
-	f, zero, top, wait := a.F, asm.Int(0), 0, 0
+	f, zero := a.F, asm.Int(0)
 	a.has(n)
-	a.copyKeys(n, zero)
-	if 2*n <= a.room {
-		top, wait = n, 1
-		a.copyValues(top, n, zero)
-	}
 	a.copyBands(a.height, zero, zero, a.size)
-	f.WaitCopies(wait)
-	f.Barrier()
 	a.begin()
-	a.multiply(zero, 0, a.to)
-	if top == 0 {
+	switch {
+	case 2*n <= a.room: // keys and values
+		a.copyKeys(n, zero)
+		a.copyValues(n, n, zero)
+		f.WaitCopies(1)
 		f.Barrier()
-		a.copyValues(top, n, zero)
+		a.multiply(zero, 0, a.to)
+	case n <= a.room:
+		a.copyKeys(n, zero)
+		a.settle()
+		a.multiply(zero, 0, a.to)
+		f.Barrier()
+		a.copyValues(0, n, zero)
+	default:
+		a.scoresOf(zero)
 	}
-	from := a.reduceOnce(a.elements)
-	a.settle()
-	o := a.zeros()
-	a.weigh(o, from, zero, top, 0, a.to)
+	from, o := a.reduceOnce(a.elements), a.zeros()
+	if n <= a.room {
+		a.settle()
+		top := 0
+		if 2*n <= a.room {
+			top = n
+		}
+		a.weigh(o, from, zero, top, 0, a.to)
+	} else {
+		a.addWeighted(o, from, zero)
+	}
 	a.finish(o)
 }
 
@@ -218,7 +230,9 @@ func (a *wide) often() {
 				a.groups(first, func(m int, key asm.Value) {
 					a.elements(from, i, m, key)
 					a.partial(r, sums, m, key)
-					a.keep(first, m)
+					for h := range a.row {
+						a.F.Store(a.kept(first, m, h).Address, a.four(a.scores.Dst.Name, h, m)...)
+					}
 				})
 			})
 			a.combine(r, sums)
@@ -227,18 +241,12 @@ func (a *wide) often() {
 		}
 	}
 	o := a.zeros()
-	a.overParts(from, len(a.follow), kept, func(first asm.Value) {
-		a.chunks(first, func(at asm.Value, m0, m1 int) {
-			a.F.Barrier()
-			a.copyValues(0, a.most(), at)
-			a.settle()
-			a.weigh(o, from, first, 0, m0, m1)
-		})
-	})
+	a.overParts(from, len(a.follow), kept, func(first asm.Value) { a.addWeighted(o, from, first) })
 	a.finish(o)
 }
 
-// overParts calls do for each part of the keys, with its scores in registers.
+// overParts calls do for each part of the keys, with its scores in registers, as far as statements
+// before from have computed them. Statements [from, to) follow.
 func (a *wide) overParts(from, to int, kept bool, do func(first asm.Value)) {
 	f := a.F
 	a.Count(asm.Int(0), a.size, asm.Int(keysAtOnce), func(first asm.Value) {
@@ -257,24 +265,40 @@ func (a *wide) overParts(from, to int, kept bool, do func(first asm.Value)) {
 				}
 			})
 		} else {
-			a.chunks(first, func(at asm.Value, m0, m1 int) {
-				f.Barrier()
-				a.copyKeys(a.most(), at)
-				a.settle()
-				a.multiply(first, m0, m1)
-			})
+			a.scoresOf(first)
 		}
 		do(first)
 	})
 }
 
-// chunks calls do for the keys of a part that are in shared memory at once: their first, and
-// their groups.
-func (a *wide) chunks(first asm.Value, do func(at asm.Value, m0, m1 int)) {
-	n := a.most()
-	for m := 0; m < keysAtOnce; m += n {
-		at := a.F.Do("add.s32", first, asm.Int(m))
-		a.F.If(a.F.Do("setp.lt.s32", at, a.size), func() { do(at, m/wideGroup, (m+n)/wideGroup) })
+// scoresOf computes the scores of the part from first on.
+func (a *wide) scoresOf(first asm.Value) {
+	a.chunks(first, func(at asm.Value, n, m int) {
+		a.F.Barrier()
+		a.copyKeys(n, at)
+		a.settle()
+		a.multiply(first, m, m+n/wideGroup)
+	})
+}
+
+// addWeighted computes statements from from on for the part from first on, and adds the products of its
+// weights with values.
+func (a *wide) addWeighted(o emit.Accumulators, from int, first asm.Value) {
+	a.chunks(first, func(at asm.Value, n, m int) {
+		a.F.Barrier()
+		a.copyValues(0, n, at)
+		a.settle()
+		a.weigh(o, from, first, 0, m, m+n/wideGroup)
+	})
+}
+
+// chunks calls do for the keys of a part that are in shared memory at once: their first, their number,
+// and their first group.
+func (a *wide) chunks(first asm.Value, do func(at asm.Value, n, m int)) {
+	n := min(a.room, a.many)
+	for k := 0; k < a.many; k += n {
+		at := a.F.Do("add.s32", first, asm.Int(k))
+		a.F.If(a.F.Do("setp.lt.s32", at, a.size), func() { do(at, n, k/wideGroup) })
 	}
 }
 
@@ -296,12 +320,6 @@ func (a *wide) readsBands(from, to int) bool {
 func (a *wide) kept(first asm.Value, m, h int) emit.Address {
 	at := a.Element(a.scratch, a.F.Do("mul.lo.s32", first, asm.Int(a.MostRows())))
 	return at.Further((m*wideRows + h) * a.Group.Threads * wideUnit)
-}
-
-func (a *wide) keep(first asm.Value, m int) {
-	for h := range a.row {
-		a.F.Store(a.kept(first, m, h).Address, a.four(a.scores.Dst.Name, h, m)...)
-	}
 }
 
 // begin sets the scores to 0.
