@@ -1,7 +1,8 @@
-// Package attention has the schedules of attention in BF16. A block takes queries of a head. A
-// warp keeps 16 rows of scores in registers from the first product to the second (attend.go). In
-// the gradient a warp has rows of queries first (attendgrad.go), then rows of keys
-// (attendkeys.go). The files attention.go, grad.go and sides.go find these parts in a kernel.
+// Package attention has the schedules of attention in BF16 and in F32. A block takes queries of a
+// head. A warp keeps 16 rows of scores in registers from the first product to the second, which are
+// on tensor cores in BF16 (attend.go), and chains of multiply-adds in F32 (wide.go). In the gradient
+// in BF16 a warp has rows of queries first (attendgrad.go), then rows of keys (attendkeys.go). The
+// files attention.go, grad.go and sides.go find these parts in a kernel.
 package attention
 
 import (
@@ -16,13 +17,13 @@ import (
 )
 
 // An attention is a kernel whose cell multiplies rows of queries by keys, transforms each row of
-// scores, and multiplies the rounded rows by values. Each warp of a block takes 16 rows, which
-// stay in registers as fragments.
+// scores, and multiplies the rows, rounded in BF16, by values. Each warp of a block takes 16 rows,
+// which stay in registers.
 type attention struct {
 	scores *kernel.Dot
 	follow []kernel.Stmt // the statements for row rowVar: Let, Set, Reduce, Random
 	leaves []*kernel.Set // numbers of row rowVar that are stored for the gradient
-	rounds *kernel.Set
+	rounds *kernel.Set   // nil in F32
 	values *kernel.Dot
 	out    []*kernel.Set // assignments of the last product
 	lets   []*kernel.Let
