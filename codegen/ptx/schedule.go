@@ -37,17 +37,23 @@ type schedule struct {
 // caches, would leave most of a GPU idle.
 const blockRows = 64
 
+// The passes that several schedules share.
+var (
+	forTiles = flat.GPUProduct()
+	forRows  = flat.GPU(blockRows)
+)
+
 // schedules are tried in order; the first that fits applies.
 var schedules = []schedule{
-	{"mma", "", flat.GPUProduct(), product.PlanCores, forCores, false},
+	{"mma", "", forTiles, product.PlanCores, forCores, false},
 	{"attention", "attention", flat.GPUAttention(blockRows), attention.Plan, isNarrow, true},
-	{"attention_grad", "attention_grad", flat.GPU(blockRows), attention.PlanGrad, isNarrow, true},
-	{"attention_f32", "attention", flat.GPU(blockRows), attention.PlanWide, nil, false},
-	{"scatter", "", flat.GPUProduct(), product.PlanScatter, nil, false},
-	{"product", "", flat.GPUProduct(), product.PlanTiles, nil, false},
-	{"columns", "", flat.GPU(blockRows), rows.PlanColumns, nil, false},
-	{"pointwise", "", flat.GPU(blockRows), rows.PlanPoints, nil, false},
-	{"generic", "", flat.GPU(blockRows), generic.Plan, nil, false},
+	{"attention_grad", "attention_grad", forRows, attention.PlanGrad, isNarrow, true},
+	{"attention_f32", "attention", forRows, attention.PlanWide, nil, false},
+	{"scatter", "", forTiles, product.PlanScatter, nil, false},
+	{"product", "", forTiles, product.PlanTiles, nil, false},
+	{"columns", "", forRows, rows.PlanColumns, nil, false},
+	{"pointwise", "", forRows, rows.PlanPoints, nil, false},
+	{"generic", "", forRows, generic.Plan, nil, false},
 }
 
 // A Choice is the schedule of a kernel.
@@ -69,11 +75,16 @@ func choose(k *kernel.Kernel, l emit.Launches) (schedule, emit.Plan, Choice) {
 	if !emit.Has(k.Body, forCores) {
 		unfit = append(unfit, "tensor cores: it has no product of BF16 or of halves")
 	}
+	after := map[*flat.Pass]*kernel.Kernel{} // by the first pass
 	for _, s := range schedules {
 		if s.kind != "" && s.kind != k.Kind || s.tensor != nil && !emit.Has(k.Body, s.tensor) {
 			continue
 		}
-		r := flat.Of(k, s.passes)
+		first := &s.passes[0]
+		if after[first] == nil {
+			after[first] = flat.Of(k, s.passes)
+		}
+		r := after[first]
 		p, why := s.match(r, l)
 		if why == "" {
 			return s, p, Choice{s.name, p.Pieces, r, unfit}
