@@ -18,7 +18,7 @@ import (
 // in shared memory. One bias has all masks: it is a line or a table.
 func TestAttentionAlone(t *testing.T) {
 	seen := map[string]bool{}
-	for _, width := range full.Some([]int{16, 8, 64, 128}, 2) {
+	for _, width := range full.Some([]int{16, 8, 64, 128}, 1) {
 		pick := ptxtest.Sparse("kerple")
 		if width != 16 { // with a sum by distance, and with a table
 			pick = func(bias, mask string, causal bool) bool {

@@ -20,7 +20,7 @@ func TestPasses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range full.Some(ptxtest.Distinct(specs), 3) {
+	for _, s := range full.Some(ptxtest.Distinct(specs), 2) {
 		for i, k := range s.Kernels {
 			f, err := ptx.Build(k, s.Options)
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/arithlang/mlc/codegen"
 	"github.com/arithlang/mlc/codegen/ptx"
@@ -36,8 +37,12 @@ var Representatives = []string{
 // an entry. They are the Representatives, or all specs with -tags full. Files without a task are
 // parts of others.
 func Shipped(dir string) ([]Spec, error) {
-	return shipped(dir, full.Tests)
+	read, _ := known.LoadOrStore(dir, sync.OnceValues(func() ([]Spec, error) { return shipped(dir, full.Tests) }))
+	return read.(func() ([]Spec, error))()
 }
+
+// known has what Shipped returns, by folder: compiling the specs takes a second.
+var known sync.Map
 
 func shipped(dir string, all bool) ([]Spec, error) {
 	var specs []Spec
