@@ -58,7 +58,12 @@ func newWarp(b *block, id int) *warp {
 	if rest := b.l.threads - 32*id; rest < 32 {
 		w.born = 1<<rest - 1
 	}
-	w.cols = make([]column, k.columns+len(k.consts))
+	if old, ok := k.spare.Get().(*[]column); ok {
+		w.cols = *old
+		clear(w.cols[k.columns:])
+	} else {
+		w.cols = make([]column, k.columns+len(k.consts))
+	}
 	w.pred = make([]uint32, len(k.src.Regs))
 	w.def = make([]uint32, len(k.src.Regs))
 	if n := int(k.src.LocalSize); n > 0 {

@@ -180,6 +180,11 @@ func (l *launch) work() {
 	for {
 		b, fresh := l.take(&free)
 		if b == nil {
+			if free != nil {
+				for _, w := range free.warps {
+					l.k.spare.Put(&w.cols)
+				}
+			}
 			return
 		}
 		if fresh >= 0 {

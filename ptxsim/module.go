@@ -25,6 +25,7 @@ type Kernel struct {
 	code    []instr
 	columns int // of registers
 	consts  []constant
+	spare   sync.Pool // of registers of a warp, *[]column
 }
 
 // Load reads, checks and decodes a module, and places its variables.
