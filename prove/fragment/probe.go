@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/arithlang/mlc/runtime/cuda"
 )
@@ -59,11 +60,13 @@ type draw struct {
 	fill func(p *Probe, s *source, number int, in [][]uint64)
 }
 
-// Probes returns all probes, group by group.
-func Probes() []*Probe {
+// Probes returns all probes, group by group. They are only read.
+func Probes() []*Probe { return slices.Clone(probes()) }
+
+var probes = sync.OnceValue(func() []*Probe {
 	return slices.Concat(floatProbes(), approxProbes(), convertProbes(), integerProbes(), atomicProbes(), warpProbes(),
 		matrixProbes(), mmaProbes(), wmmaProbes(), wgmmaProbes(), asyncProbes())
-}
+})
 
 // Groups returns the names of the groups. A probe that crashes the device only affects probes in
 // the same process; groups run in separate processes.
