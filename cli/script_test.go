@@ -2,6 +2,8 @@ package cli
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,20 +26,57 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/arithlang/mlc/cli/build"
+	"github.com/arithlang/mlc/cli/paths"
 	"github.com/arithlang/mlc/cli/slurmtest"
+	"github.com/arithlang/mlc/codegen"
+	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/internal/full"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"mlc": func() {
-			if os.Getenv("TOY") == "" {
+			var by build.Maker
+			switch {
+			case os.Getenv("TOY") != "":
+				by = build.Maker{Generate: toyGenerate, Build: toyBuild}
+			case os.Getenv(programs) != "":
+				by.Generate = generateOnce
+			default:
 				Main(sourceTree())
 			}
-			os.Exit(run(sourceTree(), build.Maker{Generate: toyGenerate, Build: toyBuild}, os.Args[1:], os.Stdout, os.Stderr))
+			os.Exit(run(sourceTree(), by, os.Args[1:], os.Stdout, os.Stderr))
 		},
 		"toytrainer": toyTrainer,
 	})
+}
+
+// programs names the folder in which commands of scripts keep programs for others.
+const programs = "TEST_PROGRAMS"
+
+// generateOnce is codegen.Generate. In the short run, another command of the scripts that has
+// printed the same program has left its files.
+func generateOnce(p *compiler.Program, o codegen.Options) ([]codegen.File, error) {
+	text, _ := os.ReadFile(p.Source) // its lines are in kernels
+	key := sha256.Sum256(fmt.Append(nil, o, p.Spec.Hash, codegen.SpecText(p), text))
+	path := filepath.Join(os.Getenv(programs), hex.EncodeToString(key[:]))
+	var files []codegen.File
+	if data, err := os.ReadFile(path); err == nil {
+		return files, json.Unmarshal(data, &files)
+	}
+	files, err := codegen.Generate(p, o)
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(files)
+	if err != nil {
+		return nil, err
+	}
+	temp, err := paths.WriteTemp(filepath.Dir(path), data)
+	if err != nil {
+		return nil, err
+	}
+	return files, os.Rename(temp, path)
 }
 
 // sourceTree returns mlc's source, wherever the test runs.
@@ -66,10 +105,16 @@ func ptxScript(t *testing.T) string {
 // time of specs/tiny.arith.
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	made := t.TempDir()
 	testscript.Run(t, testscript.Params{
 		Dir:   "testdata/script",
 		Files: []string{ptxScript(t)},
-		Setup: setup,
+		Setup: func(env *testscript.Env) error {
+			if !full.Tests {
+				env.Setenv(programs, made)
+			}
+			return setup(env)
+		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"module":     userModule,
 			"same":       same,
