@@ -242,8 +242,8 @@ func (a *attention) unfit(aligned map[string]bool, factors expr.Type) string {
 	switch same := expr.Equal(w, a.values.Axes[1].Size); {
 	case factors == expr.BF16 && !(same && wholeFragments(w)):
 		return "the width of a head is no multiple of 16 up to 128"
-	case factors == expr.F32 && !(same && w.IsConst() && w.I%wideUnit == 0 && w.I <= widestHead):
-		return "the width of a head is no multiple of 4 up to 128"
+	case factors == expr.F32 && !(same && w.IsConst() && w.I%wideUnit == 0 && w.I >= narrowestHead && w.I <= widestHead):
+		return "the width of a head is no multiple of 4 from 16 to 128"
 	}
 	for _, o := range []flat.Operand{a.queries(), a.keys(), a.vs()} {
 		if why := inWholeUnits(o, emit.UnitBytes/kernel.Bytes(factors), meanings(a.lets), aligned); why != "" {

@@ -13,6 +13,10 @@ import (
 )
 
 const (
+	// narrowestHead is the narrowest head that the instructions of its own pay for: they are twenty
+	// times as many, which a driver has to compile.
+	narrowestHead = 16
+
 	wideRows = 4 // rows of a lane: g, g + 4, g + 8 and g + 12
 
 	wideUnit   = emit.UnitBytes / emit.WordBytes // elements that a thread copies or loads at once
