@@ -42,8 +42,10 @@ func (c *labelCmd) Run(sh *shell.Shell) error {
 	labels := make([]label.Label, len(c.Dirs))
 	for i, dir := range c.Dirs { // all are read before one is written
 		_, err := record.Open(dir)
-		if err == nil {
-			labels[i], err = label.Of(damage.At(dir))
+		if err == nil && !c.Clear {
+			if labels[i], err = label.Of(damage.At(dir)); damage.Is(err) {
+				err = fmt.Errorf("%w\nremove it with mlc label --clear, and label the run again", err)
+			}
 		}
 		if err != nil {
 			return err
@@ -51,9 +53,6 @@ func (c *labelCmd) Run(sh *shell.Shell) error {
 	}
 	for i, dir := range c.Dirs {
 		l := &labels[i]
-		if c.Clear {
-			*l = label.Label{}
-		}
 		l.Tags = slices.DeleteFunc(l.Tags, func(t string) bool { return slices.Contains(c.Untag, t) })
 		l.Merge(&c.Label)
 		if c.Clear || len(c.Untag) > 0 || !c.Label.Empty() {
