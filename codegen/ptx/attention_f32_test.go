@@ -21,9 +21,9 @@ func inF32(text string) string {
 	return strings.NewReplacer("bf16[", "f32[", "pr[", "p[").Replace(text)
 }
 
-// TestAttentionF32 wants a schedule of its own for attention in F32, and the bits of the definition:
-// with the scores of all keys in registers, and of a part. Shared memory has all keys and values of
-// narrow heads, and a part of the keys of wide ones.
+// TestAttentionF32 wants a schedule of its own for attention in F32, and the bits of the definition.
+// Registers have the scores of all keys, or of a part of many keys. Shared memory has all keys and
+// values of narrow heads, and a part of the keys of wide heads.
 func TestAttentionF32(t *testing.T) {
 	var ks []*kernel.Kernel
 	for _, c := range []struct {

@@ -1,5 +1,5 @@
-// Package scalars lists all scalars that a kernel may read: those of a training step, which package
-// abi describes, and those that locate the tensors of a caller who is no trainer.
+// Package scalars lists all scalars that a kernel may read. Package abi describes the scalars of a
+// training step. The others say where the tensors of a caller lie who is no trainer.
 package scalars
 
 import (

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// narrowestHead is the narrowest head that the instructions of its own pay for: they are twenty
-	// times as many, which a driver has to compile.
+	// narrowestHead is the least width of a head. The schedule has twenty times as many instructions
+	// as the generic one, and a driver compiles them all. Narrower heads save too little for that.
 	narrowestHead = 16
 
 	wideRows = 4 // rows of a lane: g, g + 4, g + 8 and g + 12
