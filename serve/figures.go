@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"math"
@@ -179,15 +180,7 @@ func legendWith(c *chart.Lines, more chart.Entry) template.HTML {
 func spread(name string, curves [][]chart.Point, style int) chart.Series {
 	s := chart.Series{Name: name, Style: style}
 	at := func(c []chart.Point, x float64) int {
-		i, there := slices.BinarySearchFunc(c, x, func(p chart.Point, x float64) int {
-			switch {
-			case p.X < x:
-				return -1
-			case p.X > x:
-				return 1
-			}
-			return 0
-		})
+		i, there := slices.BinarySearchFunc(c, x, func(p chart.Point, x float64) int { return cmp.Compare(p.X, x) })
 		if !there {
 			return -1
 		}

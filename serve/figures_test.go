@@ -233,3 +233,36 @@ func TestBiasScale(t *testing.T) {
 		}
 	}
 }
+
+// TestBiasFigures draws curves of a layer's heads together and each map alone, and nothing of biases
+// whose sizes are wrong.
+func TestBiasFigures(t *testing.T) {
+	curve := func(x int, values ...[]float64) Bias {
+		return Bias{Name: "a", Kind: "curve", X: make([]float64, x), Values: values}
+	}
+	square := func(values ...[]float64) Bias { return Bias{Name: "b", Kind: "map", Values: values} }
+	for _, c := range []struct {
+		name   string
+		biases []Bias
+		want   int
+	}{
+		{"two heads", []Bias{curve(2, []float64{1, 2}), curve(2, []float64{3, 4})}, 1},
+		{"a curve without values", []Bias{curve(2)}, 0},
+		{"a curve of too few values", []Bias{curve(3, []float64{1, 2})}, 0},
+		{"two rows of a curve", []Bias{curve(2, []float64{1, 2}, []float64{1, 2})}, 0},
+		{"maps", []Bias{square([]float64{1, 2}, []float64{3, -4}), square([]float64{1})}, 2},
+		{"a map without rows", []Bias{square()}, 0},
+		{"a map of uneven rows", []Bias{square([]float64{1, 2}, []float64{3})}, 0},
+		{"another kind", []Bias{{Name: "c", Kind: "list", X: make([]float64, 1), Values: [][]float64{{1}}}}, 0},
+	} {
+		figures := biasFigures(c.biases)
+		if len(figures) != c.want {
+			t.Errorf("%s: %d figures, want %d", c.name, len(figures), c.want)
+		}
+		for _, f := range figures {
+			if f.Picture == "" {
+				t.Errorf("%s: a figure without a picture", c.name)
+			}
+		}
+	}
+}

@@ -60,3 +60,24 @@ eval {
 		}
 	}
 }
+
+// TestWrap breaks lines at the last word that fits.
+func TestWrap(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		width int
+		want  string
+	}{
+		{"one two", 7, "one two"},
+		{"one two", 6, "one\ntwo"},
+		{" one  two\nthree ", 9, "one two\nthree"},
+		{"one two three", 13, "one two three"},
+		{"one two three", 12, "one two\nthree"},
+		{"overlong a", 3, "overlong\na"},
+		{"", 3, ""},
+	} {
+		if got := wrap(c.text, c.width); got != c.want {
+			t.Errorf("%q in %d bytes is %q, want %q", c.text, c.width, got, c.want)
+		}
+	}
+}

@@ -127,15 +127,15 @@ func functions(pl *plan.Plan, only string, ask func(program string) bool) string
 		if !ask(prog.Name) {
 			continue
 		}
-		parts = append(parts, "// "+prog.Name+"\n")
+		title := "// " + prog.Name + "\n"
 		for _, c := range prog.Calls() {
 			if text := c.Func.String(); concerns(c.Func.Name, only) && !seen[text] {
 				seen[text] = true
-				parts = append(parts, text)
+				if title != "" {
+					parts = append(parts, title)
+				}
+				parts, title = append(parts, text), ""
 			}
-		}
-		if strings.HasPrefix(parts[len(parts)-1], "//") {
-			parts = parts[:len(parts)-1] // every function was printed before
 		}
 	}
 	return strings.Join(parts, "\n")

@@ -98,7 +98,7 @@ func putWhole(path string, data []byte, mode fs.FileMode) error {
 	if err == nil {
 		err = disk.Rename(temp, path)
 	}
-	if err != nil && temp != "" {
+	if err != nil {
 		os.Remove(temp)
 	}
 	return err

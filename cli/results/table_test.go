@@ -175,3 +175,35 @@ func TestCompare(t *testing.T) {
 		}
 	}
 }
+
+// TestTitle heads results of a text by their loss, and means as the results that they are of.
+func TestTitle(t *testing.T) {
+	text := &Row{Result: &eval.Result{Text: eval.Text{Loss: 1.5}}}
+	exact := &Row{Result: result([]int{6}, 7)}
+	for want, rows := range map[string][]*Row{
+		"loss a character": {text, {mean: []*Row{text}}, {mean: []*Row{text, text}}},
+		"exact match, %":   {exact, {mean: []*Row{exact, exact}}, {Missing: "failed"}},
+	} {
+		for _, r := range rows {
+			if got := r.title(); got != want {
+				t.Errorf("%+v is headed %q, want %q", r, got, want)
+			}
+		}
+	}
+}
+
+// TestCompareTexts orders texts by their loss, and others by their means, also beside a text.
+func TestCompareTexts(t *testing.T) {
+	ood := func(x float64) *eval.Result { return &eval.Result{OOD: &x} }
+	text := func(loss float64) *eval.Result { return &eval.Result{Text: eval.Text{Loss: loss}} }
+	for _, c := range []struct {
+		worse, better *eval.Result
+	}{{text(2), text(1)}, {ood(0.1), ood(0.2)}, {text(1), ood(0)}, {result([]int{3}, 1), ood(0)}} {
+		if Compare(c.worse, c.better) >= 0 || Compare(c.better, c.worse) <= 0 {
+			t.Errorf("%+v is not worse than %+v", c.worse, c.better)
+		}
+	}
+	if Compare(text(1), text(1)) != 0 || Compare(ood(1), ood(1)) != 0 {
+		t.Error("equal results are not equal")
+	}
+}

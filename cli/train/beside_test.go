@@ -168,3 +168,23 @@ func TestCrewPrintsResults(t *testing.T) {
 		}
 	}
 }
+
+// TestDraw shows a line for each training that runs or is built, in their order, and a line for all.
+func TestDraw(t *testing.T) {
+	d := new(display)
+	s := &series{Builder: build.New(&shell.Shell{Out: d, Err: d}, nil, build.Maker{}), jobs: make([]job, 4)}
+	for i, name := range []string{"lr=1", "lr=10", "lr=100", "lr=1000"} {
+		s.jobs[i].Point.Name = name
+	}
+	s.jobs[0].state = done
+	w := &crew{series: s, building: 0, at: map[int]*trainee{2: {live: "step 7"}, 1: {live: "step 9"}}, screen: &screen{out: d, size: func() (int, int) { return 80, 24 }}}
+	w.draw()
+	if diff := cmp.Diff([]string{"lr=10    step 9", "lr=100   step 7", "lr=1     building its trainer"}, d.lines[:min(3, len(d.lines))]); diff != "" || len(d.lines) != 4 || !strings.HasPrefix(d.lines[3], "1 of 4 trainings are done") {
+		t.Errorf("%q: %s", d.lines, diff)
+	}
+	w.building = -1
+	w.draw()
+	if len(d.lines) != 3 {
+		t.Errorf("nothing is built: %q", d.lines)
+	}
+}

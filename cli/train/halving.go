@@ -3,7 +3,6 @@ package train
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/arithlang/mlc/cli/shell"
@@ -22,7 +21,7 @@ func (s *series) halve(by check.Search) error {
 		return err
 	}
 	for rung := range by.Rungs {
-		share := math.Pow(float64(by.Factor), float64(rung+1-by.Rungs))
+		share := by.Share(rung)
 		alive := s.waiting()
 		if len(alive) == 0 {
 			return nil

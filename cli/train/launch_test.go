@@ -98,6 +98,22 @@ func TestKubernetes(t *testing.T) {
 	}
 }
 
+// TestOneTraining launches a training alone: an array of one, and a pod with the number 0.
+func TestOneTraining(t *testing.T) {
+	l, out := someLaunch(t, "--launcher", "kubernetes")
+	l.jobs, l.tasks = l.jobs[2:], l.tasks[2:]
+	const want = `train --out /runs/it's "all"/seed-4 $HOME` + "\n"
+	if said, err := exec.Command("sh", "-c", l.choice("SLURM_ARRAY_TASK_ID", 0)+`"$@"`).Output(); string(said) != want || err != nil {
+		t.Errorf("without an array: %q, %v", said, err)
+	}
+	if err := l.kubernetes(); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "my-sweep") || !strings.Contains(out.String(), "0) set -- ") {
+		t.Errorf("%s", out)
+	}
+}
+
 // TestScript runs the script of an array with trainers that end in different ways, and with
 // a Slurm that requeues the job or does not.
 func TestScript(t *testing.T) {

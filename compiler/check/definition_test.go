@@ -271,6 +271,7 @@ func TestTable(t *testing.T) {
 		{`{"a":{"dtype":"F32","shape":[2,2]},"b":{"dtype":"F32","shape":[3,3]}}`, `table("t.st", tensor = "b") + table("t.st", "a")`,
 			"table.values[min(i, 2), min(j, 2)] + table2.values[min(i, 1), min(j, 1)]"},
 		{`{"a":{"dtype":"F32","shape":[2,2]},"b":{"dtype":"F32","shape":[3,3]}}`, `table("t.st")`, "tensor: a, b"},
+		{`{"a":{"dtype":"F32","shape":[2,2]}}`, `table("t.st", tensor = "b")`, "tensor: a"},
 		{`{"t":{"dtype":"F32","shape":[3,8,9]}}`, `table("t.st")`, "has the shape [3, 8, 9]"},
 		{`{"t":{"dtype":"F32","shape":[8]}}`, `table("t.st")`, "has the shape [8]"},
 		{`{"t":{"dtype":"F32","shape":[8,-1]}}`, `table("t.st")`, "axis of length -1"},

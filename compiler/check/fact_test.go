@@ -81,3 +81,74 @@ func TestWholeOperands(t *testing.T) {
 		}
 	}
 }
+
+// TestBoundsOfFacts holds bounds at their last values.
+func TestBoundsOfFacts(t *testing.T) {
+	const most = math.MaxInt32
+	for f, want := range map[fact]bool{{lo: -most, hi: most}: true, {lo: -most - 1, hi: most}: false, {lo: -most, hi: most + 1}: false} {
+		if f.fits32() != want {
+			t.Errorf("%v to %v fits into 32 bits: want %v", f.lo, f.hi, want)
+		}
+	}
+	inf := math.Inf(1)
+	for text, want := range map[string]bool{
+		"3e38 * i - j":            false, // one operand may be infinite, never both
+		"j - 3e38 * i":            false,
+		"3e38 * i + j":            false,
+		"3e38 * i - 3e38 * j":     true,
+		"-3e38 * i - (-3e38 * j)": true,
+		"3e38 * i + (-3e38 * j)":  true,
+		"-3e38 * i + 3e38 * j":    true,
+		"-3e38 * i - 3e38 * j":    false,
+		"3e38 * i + 3e38 * j":     false,
+		"3e38 * i * (j + 1)":      false,
+		"3e38 * i * j":            true,
+	} {
+		spec, list := resolve(map[string]string{"a.arith": "arith 2\ntask successor {}\nmodel.decoder.cross.mask = i < 0\nmodel.decoder.cross.bias = " + text}, "a.arith")
+		if spec == nil {
+			t.Fatal(text, list)
+		}
+		if f := newChecker(Options{}).fact(spec.Model.Decoder.Cross.Bias); f.nan != want {
+			t.Errorf("%s may be NaN: %v, want %v: %+v", text, f.nan, want, f)
+		}
+	}
+	for _, c := range []struct {
+		a, b   fact
+		lo, hi float64
+	}{
+		{fact{lo: 1, hi: 6}, fact{lo: 2, hi: 3}, 1. / 3, 3},
+		{fact{lo: -6, hi: 6}, fact{lo: 2, hi: 3}, -3, 3},
+		{fact{lo: 1, hi: 6}, fact{lo: -1, hi: 3}, -inf, inf},
+		{fact{lo: 1, hi: 6}, fact{lo: 0, hi: 3}, -inf, inf},
+	} {
+		if lo, hi := quotients(c.a, c.b); lo != c.lo || hi != c.hi {
+			t.Errorf("%+v / %+v is %v to %v, want %v to %v", c.a, c.b, lo, hi, c.lo, c.hi)
+		}
+	}
+}
+
+// TestSpan bounds variables by the model, the period of cyclic positions among them.
+func TestSpan(t *testing.T) {
+	for _, c := range []struct {
+		position, name string
+		lo, hi         float64
+	}{
+		{"cyclic(period = 7)", "pi", 0, 6},
+		{"cyclic(period = 7)", "pj", 0, 6},
+		{"cyclic(period = 7)", "i", 0, maxLength},
+		{"none", "pi", 0, maxLength},
+		{"none", "h", 0, 3},
+		{"none", "H", 4, 4},
+		{"none", "J", 1, maxLength},
+		{"none", "n", 0, maxLength},
+		{"none", "c", 0, 23},
+	} {
+		ch := newChecker(options(map[string]string{"a.arith": "arith 2\ntask successor {}\nmodel { width = 24\n heads = 4\n embed.position = " + c.position + " }\n"}, "a.arith"))
+		ch.merge()
+		ch.fold()
+		ch.resolveValues()
+		if lo, hi := ch.span(c.name); lo != c.lo || hi != c.hi {
+			t.Errorf("%s of %s is %v to %v, want %v to %v", c.name, c.position, lo, hi, c.lo, c.hi)
+		}
+	}
+}

@@ -16,6 +16,12 @@ type Search struct {
 	Rungs  int    // halving
 }
 
+// Share returns the part of a budget that a training of halving has after a rung, counted from 0:
+// all of it after the last one.
+func (s Search) Share(rung int) float64 {
+	return math.Pow(float64(s.Factor), float64(rung+1-s.Rungs))
+}
+
 // searching holds the attributes of a sweep.
 type searching struct {
 	Search

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -342,6 +343,16 @@ func TestLargestSearch(t *testing.T) {
 		}
 		if got != c.want || c.want == "" && len(points) != c.trainings {
 			t.Errorf("%d trainings of %d stages: %q, want %q, and %d points", c.trainings, c.stages, got, c.want, len(points))
+		}
+	}
+}
+
+// TestShare gives trainings of halving their whole budget in the last rung, and a part smaller by
+// the factor in each rung before it.
+func TestShare(t *testing.T) {
+	for rung, want := range []float64{1. / 9, 1. / 3, 1} {
+		if got := (Search{Factor: 3, Rungs: 3}).Share(rung); math.Abs(got-want) > 1e-12 {
+			t.Errorf("rung %d has the share %v, want %v", rung, got, want)
 		}
 	}
 }

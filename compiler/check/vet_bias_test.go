@@ -3,6 +3,9 @@ package check
 import (
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // TestStrayBiases checks cells of biases that are not finite: always, for some
@@ -51,6 +54,27 @@ func TestStrayBiases(t *testing.T) {
 		code, text, _ := strings.Cut(want, " ")
 		if len(list) > 1 || (want == "") != (len(list) == 0) || want != "" && (list[0].Code != code || !strings.Contains(list[0].Message, text)) {
 			t.Errorf("%s:\n%s, want %q", src, got, want)
+		}
+	}
+}
+
+// TestLikelyValues tries initial values, their bounds, and values below and above them.
+func TestLikelyValues(t *testing.T) {
+	least := -0.5
+	for _, c := range []struct {
+		param BiasParam
+		want  []float64
+		begin int
+	}{
+		{BiasParam{Init: Init{Kind: "uniform", A: 1, B: 4}}, []float64{2, 1, 4, -1, 9}, 3},
+		{BiasParam{Init: Init{Kind: "uniform", A: 1, B: 4}, Min: &least}, []float64{2, 1, 4, -0.5, 9}, 3},
+		{BiasParam{Init: Init{Kind: "normal", A: 3}}, []float64{-2, -6, 6, -13, 13}, 3},
+		{BiasParam{Init: Init{Kind: "xavier", A: 2, B: 4}}, []float64{-1. / 3, -1, 1, -3, 3}, 3},
+		{BiasParam{Init: Init{Kind: "file"}}, nil, 1},
+	} {
+		got, begin := c.param.likely()
+		if diff := cmp.Diff(c.want, got, cmpopts.EquateApprox(0, 1e-12)); diff != "" || begin != c.begin {
+			t.Errorf("%+v begins with %d: %s", c.param.Init, begin, diff)
 		}
 	}
 }

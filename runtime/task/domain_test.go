@@ -3,6 +3,7 @@ package task_test
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -167,6 +168,42 @@ func TestExpectedSeen(t *testing.T) {
 		}
 		if math.Abs(got-want) > 0.15*want+4*math.Sqrt(want)+1 {
 			t.Errorf("%s: %.0f of %.0f problems are trained on, and %.0f are expected", c.Kind, want, most, got)
+		}
+	}
+}
+
+// TestUnseenOfFewProblems returns the first problems of a cell too if there are too few later ones,
+// after these and each once.
+func TestUnseenOfFewProblems(t *testing.T) {
+	task := must(t, Config{Kind: "addition", Base: 10, DigitsLo: 1, DigitsHi: 1, Holdout: 0.3}, 1)
+	all := task.Unseen(1, 1, 0, 1000)
+	if len(all) < 15 || len(all) > 45 {
+		t.Fatalf("%d of 100 problems are held out", len(all))
+	}
+	if got := task.Unseen(1, 1, 1000, 1000); len(got) != len(all) {
+		t.Errorf("%d of %d problems, all of them first ones", len(got), len(all))
+	}
+	for _, n := range []int{2, len(all) - 1} {
+		later := task.Unseen(1, 1, 20, n)
+		known := map[string]bool{}
+		for _, p := range later {
+			known[task.Text(p)] = true
+		}
+		if len(later) != n || len(known) != n {
+			t.Errorf("%d problems, %d of them different, want %d", len(later), len(known), n)
+		}
+	}
+}
+
+// TestQuote shortens what is longer than 40 characters.
+func TestQuote(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"a\tb", `"a\tb"`},
+		{strings.Repeat("ä", 40), `"` + strings.Repeat("ä", 40) + `"`},
+		{strings.Repeat("ä", 41), `"` + strings.Repeat("ä", 37) + `…"`},
+	} {
+		if got := Quote(c.text); got != c.want {
+			t.Errorf("%s, want %s", got, c.want)
 		}
 	}
 }
