@@ -9,6 +9,7 @@ import (
 	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/model"
+	"github.com/arithlang/mlc/compiler/plan"
 )
 
 // TestDecides lists the ops of the values that settings affect.
@@ -61,5 +62,48 @@ func TestDecides(t *testing.T) {
 		if len(names) > 1 || len(names) == 1 && !slices.Equal(names, []string{prog.Name}) {
 			t.Errorf("functions of %s are of %q", prog.Name, names)
 		}
+	}
+}
+
+// TestFunctions prints each function of the accepted programs once, below a program that calls
+// it, and no program without functions of its own.
+func TestFunctions(t *testing.T) {
+	sh := &shell.Shell{Context: t.Context(), Err: t.Output()}
+	p, err := project.Compile(sh, project.Training{Source: project.Source{Base: "../..", Name: "specs/tiny.arith"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pl, err := model.Build(p.Spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kept := range []int{0, 1, len(pl.Programs)} {
+		programs := append(slices.Clone(pl.Programs[:kept]), pl.Programs[:kept]...) // the second ones have nothing new
+		want := map[string]bool{}
+		for _, prog := range programs {
+			for _, c := range prog.Calls() {
+				want[c.Func.String()] = true
+			}
+		}
+		got := functions(&plan.Plan{Programs: programs}, "", func(string) bool { return true })
+		titles := 0
+		for _, part := range strings.Split(got, "\n\n") {
+			part = strings.TrimSuffix(part, "\n") + "\n"
+			if strings.HasPrefix(part, "// ") {
+				titles++
+			} else if part != "\n" && !want[part] {
+				t.Errorf("not a function of the programs, or the second time:\n%s", part)
+			}
+			delete(want, part)
+		}
+		if len(want) > 0 || titles > kept || (titles > 0) != (kept > 0) {
+			t.Errorf("%d of %d programs are titles, %d functions are left out", titles, kept, len(want))
+		}
+		if kept == 0 && got != "" {
+			t.Errorf("no program prints %q", got)
+		}
+	}
+	if got := functions(pl, "", func(string) bool { return false }); got != "" {
+		t.Errorf("of no program it prints %q", got)
 	}
 }

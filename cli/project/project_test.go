@@ -14,3 +14,14 @@ func TestNames(t *testing.T) {
 		}
 	}
 }
+
+// TestHasRuntime finds mlc in a module that is it or requires it. Without a module it looks at no
+// file, whatever the current folder has.
+func TestHasRuntime(t *testing.T) {
+	t.Chdir("../..")
+	for root, want := range map[string]bool{".": true, "": false, t.TempDir(): false} {
+		if HasRuntime(root) != want {
+			t.Errorf("%q has the runtime: want %v", root, want)
+		}
+	}
+}

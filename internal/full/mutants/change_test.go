@@ -18,6 +18,8 @@ const size = 4
 
 func f(x []int) (n int) {
 	var y [3]int
+	z := make(chan int, 1)
+	w := math.Inf(-1)
 	for _, v := range x {
 		if v < 10 {
 			n += v
@@ -37,11 +39,11 @@ func f(x []int) (n int) {
 	for _, c := range all {
 		got = append(got, strings.TrimPrefix(c.String(), path+":"))
 	}
-	want := []string{"12: without g(y)", "8: without if v < 10 {", "8: >= instead of <", "8: <= instead of <", "8: 11 instead of 10", "9: without n += v"}
+	want := []string{"14: without g(y)", "10: without if v < 10 {", "10: >= instead of <", "10: <= instead of <", "10: 11 instead of 10", "11: without n += v"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if text := string(all[2].text); !strings.Contains(text, "if v >= 10 {\n") || strings.Count(text, "\n") != 14 {
+	if text := string(all[2].text); !strings.Contains(text, "if v >= 10 {\n") || strings.Count(text, "\n") != 16 {
 		t.Errorf("the changed file is\n%s", text)
 	}
 }
