@@ -27,3 +27,27 @@ func TestRowOfTraffic(t *testing.T) {
 		}
 	}
 }
+
+// TestNewOnCard accepts hardware for the stage that counts launches alone.
+func TestNewOnCard(t *testing.T) {
+	for _, c := range []struct {
+		name, stage string
+		sms         int
+		want        string // part of the error; "": none
+	}{
+		{"", "kernel", 0, ""},
+		{"", launchesStage, 0, ""},
+		{"", launchesStage, 1, ""},
+		{"h100 sxm", launchesStage, 132, ""},
+		{"h100", launchesStage, 132, "--card: several cards"},
+		{"h100", "kernel", 0, "--card and --sms are for --stage " + launchesStage},
+		{"", "kernel", 7, "--card and --sms are for --stage " + launchesStage},
+		{"", launchesStage, -1, "--sms -1: want a number above 0"},
+		{"abacus", launchesStage, 0, "--card: "},
+	} {
+		_, err := NewOnCard(c.name, c.sms, c.stage)
+		if (err == nil) != (c.want == "") || err != nil && !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%q with %d multiprocessors at stage %s: %v, want %q", c.name, c.sms, c.stage, err, c.want)
+		}
+	}
+}

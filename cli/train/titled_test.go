@@ -14,10 +14,20 @@ func TestTitled(t *testing.T) {
 			w.Write(nil)
 			continue
 		}
-		w.Write([]byte("a\n"))
+		w.Write([]byte("a"))
+		w.Write([]byte("\n"))
 		w.Write([]byte("b\n"))
 	}
 	if b.String() != "seed=1:\na\nb\n" {
 		t.Errorf("%q", b.String())
+	}
+}
+
+// TestTrainingsAtOnce counts trainings in words.
+func TestTrainingsAtOnce(t *testing.T) {
+	for want, c := range map[string][2]int{"1 training": {1, 0}, "3 trainings": {3, 0}, "3 trainings, 2 at a time,": {3, 2}, "1 training, 1 at a time,": {1, 1}} {
+		if got := trainingsAtOnce(c[0], c[1]); got != want {
+			t.Errorf("%d, %d at once: %q, want %q", c[0], c[1], got, want)
+		}
 	}
 }
