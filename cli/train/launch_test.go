@@ -98,7 +98,7 @@ func TestKubernetes(t *testing.T) {
 	}
 }
 
-// TestOneTraining launches a training alone: an array of one, and a pod with the number 0.
+// TestOneTraining launches a training alone: as a job without an array, and as the pod with the number 0.
 func TestOneTraining(t *testing.T) {
 	l, out := someLaunch(t, "--launcher", "kubernetes")
 	l.jobs, l.tasks = l.jobs[2:], l.tasks[2:]

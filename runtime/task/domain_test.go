@@ -3,7 +3,6 @@ package task_test
 import (
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -191,19 +190,6 @@ func TestUnseenOfFewProblems(t *testing.T) {
 		}
 		if len(later) != n || len(known) != n {
 			t.Errorf("%d problems, %d of them different, want %d", len(later), len(known), n)
-		}
-	}
-}
-
-// TestQuote shortens what is longer than 40 characters.
-func TestQuote(t *testing.T) {
-	for _, c := range []struct{ text, want string }{
-		{"a\tb", `"a\tb"`},
-		{strings.Repeat("ä", 40), `"` + strings.Repeat("ä", 40) + `"`},
-		{strings.Repeat("ä", 41), `"` + strings.Repeat("ä", 37) + `…"`},
-	} {
-		if got := Quote(c.text); got != c.want {
-			t.Errorf("%s, want %s", got, c.want)
 		}
 	}
 }

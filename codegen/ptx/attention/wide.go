@@ -21,7 +21,7 @@ const (
 
 	wideUnit   = emit.UnitBytes / emit.WordBytes // elements that a thread copies or loads at once
 	wideGroup  = 8 * wideRows                    // keys of a group
-	fewestKeys = keysAtOnce / 2                  // of a cell that has instructions of its own
+	fewestKeys = keysAtOnce / 2                  // the fewest keys that a kernel has instructions for
 	wideBeside = 6                               // blocks of a multiprocessor: there are registers for them
 	wideShared = 36 << 10                        // shared memory of each, if a group fits
 
