@@ -60,7 +60,7 @@ func TestCeilings(t *testing.T) {
 		{"bias/addition_nope.arith", []string{one}, 0.563},
 		{"bias/nx1_nope.arith", []string{one}, 0.96},
 		{"bias/addition_nope.arith", []string{two, code}, 0.01},
-	}, 14) {
+	}, 9) {
 		spec, list := check.Resolve(check.Options{Path: c.file, Read: os.ReadFile, Set: c.set})
 		if spec == nil {
 			silent(t, c.file, list)

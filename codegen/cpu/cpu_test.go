@@ -93,7 +93,7 @@ func TestAgreesWithInterpreter(t *testing.T) {
 		more, _, _ := corpus(t, name)
 		ks = append(ks, more...)
 	}
-	for seed := range uint64(full.Either(12, 60)) {
+	for seed := range uint64(full.Either(6, 60)) {
 		ks = append(ks, kerneltest.Random(seed))
 	}
 	files, err := Files(ks, Options{Package: "main"})

@@ -119,7 +119,7 @@ func TestCorners(t *testing.T) {
 	if err != nil || len(more) == 0 {
 		t.Fatal("no kernels:", err)
 	}
-	for _, path := range append(paths, more...) {
+	for _, path := range full.Some(append(paths, more...), 7) {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

@@ -36,7 +36,7 @@ func TestLearnedBiasesWithoutPadding(t *testing.T) {
 	biases := []string{"t5", "kerple", "rpe", "fire(hidden = 2)"}
 	tasks := []string{"addition { operands = digits(1..4) }", "successor { operands = digits(1..3) }", "nx1 { operands = digits(1..3) }", "addition { operands = below(101) }",
 		"addition { operands = digits(1..3)  interleave = true }", "addition { operands = digits(1..2)  order = reversed }", "parity { operands = digits(1..4) }", "copy { operands = digits(1..3) }"}
-	for n, task := range full.Some(tasks, 4) {
+	for n, task := range full.Some(tasks, 2) {
 		for k, bias := range biases {
 			if (n >= 2 || !full.Tests) && k != n%len(biases) { // all combinations take minutes
 				continue

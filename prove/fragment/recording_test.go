@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/ckpt"
 )
 
@@ -50,6 +51,7 @@ func TestRoundTrip(t *testing.T) {
 // enough for a repository. It assumes that results which the simulator lacks do not compress at
 // all. Reading returns what was written.
 func TestSize(t *testing.T) {
+	full.Only(t)
 	r := record(t, 90, Options{})
 	text, err := json.Marshal(r)
 	if err != nil {

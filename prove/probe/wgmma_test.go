@@ -125,7 +125,7 @@ func TestWgmma(t *testing.T) {
 		{"start of sums", "mov.f32 %d127, 0f00000000", "mov.f32 %d127, 0f3f800000"},
 		{"a turn too few", "@%more bra LOOP;", ""},
 		{"a turn too many", "sub.u32 %turn, %turn, 1;\n\tsetp.ne.u32 %more, %turn, 0;", "sub.u32 %turn, %turn, 1;\n\tsetp.ge.s32 %more, %turn, 0;"},
-	}, 6) {
+	}, 4) {
 		t.Run(c.name, func(t *testing.T) {
 			d, err := simulated.Open(ptxsim.Options{Memory: 1 << 30, Arch: 90})
 			if err != nil {

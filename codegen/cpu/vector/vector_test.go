@@ -161,7 +161,7 @@ func bodyOf(k *kernel.Kernel) string {
 // it with the interpreter on all instruction sets.
 func TestAgreesWithInterpreter(t *testing.T) {
 	ks := texts(t)
-	for _, width := range full.Some([]int{7, 16, 30, 40, 64, 100, 200, 330}, 4) {
+	for _, width := range full.Some([]int{7, 16, 30, 40, 64, 100, 200, 330}, 3) {
 		more, err := kernel.Parse(fmt.Sprintf(rows, width))
 		if err != nil {
 			t.Fatal(err)
@@ -176,11 +176,11 @@ func TestAgreesWithInterpreter(t *testing.T) {
 		ks = append(ks, more...)
 	}
 	for _, elements := range full.Some([]int{4, 8, 12, 16, 24, 32, 64, 128}, 4) {
-		for sums := 1; sums <= 9; sums += full.Either(3, 1) {
+		for sums := 1; sums <= 9; sums += full.Either(4, 1) {
 			ks = append(ks, sumsBeside(t, sums, elements, false), sumsBeside(t, sums, elements, true))
 		}
 	}
-	for seed := range uint64(full.Either(20, 100)) {
+	for seed := range uint64(full.Either(8, 100)) {
 		ks = append(ks, kerneltest.Random(seed))
 	}
 	var ls []*Kernel
