@@ -50,6 +50,7 @@ func TestWorstKernels(t *testing.T) {
 // TestTimedWithALibrary compares products if there is a library, and reports the result on the
 // page; without times on a device without speed.
 func TestTimedWithALibrary(t *testing.T) {
+	full.Only(t)
 	t.Parallel()
 	var library *simulated.Multiplier
 	env := &Env{Device: "sim", multiplier: func(d cuda.Driver) cuda.Multiplier {

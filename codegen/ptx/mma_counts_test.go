@@ -142,7 +142,7 @@ func padded(n, by int) int { return (n + by - 1) / by * by }
 
 // TestMMACounts launches products once each, and checks their counts and sums.
 func TestMMACounts(t *testing.T) {
-	for i, m := range full.Some(inFormats(), 3) {
+	for i, m := range full.Some(inFormats(), 2) {
 		t.Run(m.name, func(t *testing.T) {
 			k, bufs, arch := m.kernel(t), m.drawn(), []int{80, 90}[i%2]
 			start := slices.Clone(bufs[2].F)

@@ -101,13 +101,16 @@ func TestBarriersAreAsListed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range specs {
+		if nameOf(s) != "tiny" {
+			continue
+		}
 		for _, k := range s.Kernels {
 			code, err := ptx.Module([]*kernel.Kernel{k}, s.Options)
 			if err != nil {
 				t.Fatal(err)
 			}
 			want := l.found[hashOf(k, code)]
-			if nameOf(s) != "tiny" || want == "" || want == untried {
+			if want == "" || want == untried {
 				continue
 			}
 			tried, needless, err := tryBarriers(k, s.Options)
