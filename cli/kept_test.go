@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"crypto/sha256"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/arithlang/mlc/cli/build"
+)
+
+var update = flag.Bool("update", false, "rewrite the outputs in testdata/kept.txt")
+
+// TestOutputsAsKept runs the commands of testdata/kept.txt, and compares what they print, their exit
+// codes and the figures that they write with what stands there. Of long outputs only the first lines are kept, and a hash.
+// After a change that is right, run it with -update.
+func TestOutputsAsKept(t *testing.T) {
+	text, err := os.ReadFile("testdata/kept.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := filepath.Abs("testdata/kept.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for to, from := range map[string]string{"runs": "../serve/testdata/runs", "specs": "../specs"} {
+		if err := os.CopyFS(filepath.Join(dir, to), os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{
+		"wrong.arith": "arith 2\ntask addition {\n  operands = digits(1..3)\n  odrer = reversed\n}\nmodel.width = 10\n",
+		"ugly.arith":  "arith 2\n\n\ntask   addition { operands=digits(1..3) }\nmodel.width=  16 // wide\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	for _, name := range []string{"MLC_PTXAS", "MLFLOW_TRACKING_URI"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("MLC_CACHE", filepath.Join(dir, "cache"))
+	var now strings.Builder
+	for line := range strings.Lines(string(text)) {
+		command, ok := strings.CutPrefix(line, "$ mlc ")
+		if !ok {
+			continue
+		}
+		var args []string
+		for i, part := range strings.Split(strings.TrimSpace(command), "'") {
+			if i%2 == 0 {
+				args = append(args, strings.Fields(part)...)
+			} else {
+				args = append(args, part)
+			}
+		}
+		var out, messages strings.Builder
+		code := run(sourceTree(), build.Maker{Generate: toyGenerate, Build: toyBuild}, args, &out, &messages)
+		fmt.Fprintf(&now, "%s%s%sexit %d\n\n", line, short(out.String(), dir), short(messages.String(), dir), code)
+	}
+	for _, name := range written(t, dir) {
+		fmt.Fprintf(&now, "%s\n", name)
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(now.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(strings.Split(string(text), "\n"), strings.Split(now.String(), "\n")); diff != "" {
+		t.Errorf("(-kept +now):\n%s", diff)
+	}
+}
+
+// written lists the figures, with hashes.
+func written(t *testing.T, dir string) (all []string) {
+	files, err := filepath.Glob(filepath.Join(dir, "*/*.svg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, fmt.Sprintf("%s: %x", strings.TrimPrefix(file, dir+"/"), sha256.Sum256(text)))
+	}
+	return all
+}
+
+// measured is what differs between two runs of a command.
+var measured = regexp.MustCompile(`(?m)^(host) .*$`)
+
+// short returns the first lines of an output, and what stands for the rest.
+func short(text, dir string) string {
+	text = measured.ReplaceAllString(strings.ReplaceAll(text, dir, "HERE"), "$1 …")
+	lines := strings.SplitAfter(text, "\n")
+	if len(lines) <= 24 && len(text) < 3000 {
+		return text
+	}
+	head := strings.Join(lines[:min(len(lines)-1, 12)], "")
+	return fmt.Sprintf("%.1500s\n%d lines, %d bytes, %x\n", head, len(lines)-1, len(text), sha256.Sum256([]byte(text)))
+}
