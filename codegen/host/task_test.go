@@ -1,7 +1,11 @@
 package host
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -105,12 +109,22 @@ func resolve(t *testing.T, text string) *check.Spec {
 	return spec
 }
 
-// TestSpecsHaveProblems draws problems of every spec, and tests the longest ones.
+var update = flag.Bool("update", false, "rewrite testdata/problems.txt")
+
+// TestSpecsHaveProblems draws problems of every spec, and compares hashes of all that a trainer
+// and a test get of them with a file. After a change of the problems that is right, run it with
+// -update and -tags full.
 func TestSpecsHaveProblems(t *testing.T) {
+	const file = "testdata/problems.txt"
 	paths, err := filepath.Glob("../../specs/*/*.arith")
 	if err != nil || len(paths) < 50 {
 		t.Fatalf("%d specs: %v", len(paths), err)
 	}
+	text, err := os.ReadFile(file)
+	if err != nil && !*update {
+		t.Fatal(err)
+	}
+	var now strings.Builder
 	for _, path := range full.Some(paths, 40) {
 		if folder := filepath.Base(filepath.Dir(path)); folder == "base" || folder == "attention" {
 			continue // parts of specs, and attention alone
@@ -120,24 +134,56 @@ func TestSpecsHaveProblems(t *testing.T) {
 			t.Errorf("%s: %v", path, found)
 			continue
 		}
-		tasks, err := tasks.New(task.Config(spec.Task.Task), 1)
-		if err != nil {
+		h := sha256.New()
+		if err := problems(h, spec); err != nil {
 			t.Errorf("%s: %v", path, err)
 			continue
 		}
-		if _, err := tasks.NewDrawer(0, 8).Train(0, 20); err != nil {
-			t.Errorf("%s: %v", path, err)
-		}
-		wide := tasks.WithPad(spec.Eval.Pad)
-		for _, digits := range spec.Eval.Digits {
-			if _, err := wide.Batch(wide.Test(digits, 2)); err != nil {
-				t.Errorf("%s, %d digits: %v", path, digits, err)
-			}
-		}
-		if g := spec.Eval.Grid; g.First.Hi > 0 {
-			if _, err := wide.Batch(wide.Cell(g.First.Hi, g.Second.Hi, 2)); err != nil {
-				t.Errorf("%s: %v", path, err)
-			}
+		row := fmt.Sprintf("%s %x\n", strings.TrimPrefix(path, "../../"), h.Sum(nil)[:8])
+		if now.WriteString(row); !strings.Contains(string(text), row) && !*update {
+			t.Errorf("%s does not have %s", file, row)
 		}
 	}
+	if *update && full.Tests {
+		if err := os.WriteFile(file, []byte(now.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// problems writes examples of training, held-out problems and tests of a spec.
+func problems(w io.Writer, spec *check.Spec) error {
+	t, err := tasks.New(task.Config(spec.Task.Task), 1)
+	if err != nil {
+		return err
+	}
+	var failed error
+	put := func(b task.Batch, err error) {
+		failed = cmp.Or(failed, err)
+		fmt.Fprintln(w, b)
+	}
+	d := t.NewDrawer(0, 8)
+	put(d.Train(0, 20))
+	d.Pack()
+	put(d.Train(20, 12))
+	fmt.Fprintln(w, t.Set(false), t.Set(true), t.HoldsOut(), t.Distinct(), t.AnswersReversed(), t.Products(), t.NeedsLength())
+	if t.HoldsOut() {
+		for k := range int64(12) {
+			p := t.HeldOut(k)
+			put(t.One(p))
+			fmt.Fprintln(w, p, t.Prompt(p), t.ExpectedSeen([]task.Problem{p}, 1000))
+		}
+	}
+	later := t.Over(1000)
+	for _, k := range []int64{0, 1, 99, 250, 500, 999} {
+		fmt.Fprintln(w, later.Train(k))
+	}
+	wide := t.WithPad(spec.Eval.Pad)
+	for _, digits := range spec.Eval.Digits {
+		put(wide.Batch(wide.Test(digits, 2)))
+	}
+	if g := spec.Eval.Grid; g.First.Hi > 0 {
+		put(wide.Batch(wide.Cell(g.First.Hi, g.Second.Hi, 2)))
+	}
+	return failed
 }
