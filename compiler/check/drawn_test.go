@@ -146,7 +146,7 @@ func (d *drawn) spec() string {
 		}
 	}
 	for range 1 + d.IntN(2) {
-		switch d.IntN(9) {
+		switch d.IntN(10) {
 		case 0, 1:
 			fmt.Fprintf(&b, "%s.mask = %s\n", site, d.condition(2))
 		case 2, 3:
@@ -155,6 +155,12 @@ func (d *drawn) spec() string {
 			fmt.Fprintf(&b, "bias own { w = learned([%s]%s)  value = w[%s] * %s }\n%s.bias = own\n", d.of("H", "4", "H, 9", "9", "0"),
 				d.of("", ", init = 0.5", ", init = normal(0.1)", ", decay = true", ", init = xavier()"), d.of("h", "0", "clip(i - j, 0, 3)", "h, clip(i - j, 0, 8)", "i"), d.number(1), site)
 		case 5:
+			one := d.of("q", "k", "v", "o")
+			fmt.Fprintf(&b, "%s.%s = %s\n", site, one, d.value(dsl.Row{Type: dsl.Weight}))
+			if two := d.of("q", "k", "v", "o", "width", "key_heads"); two != one {
+				fmt.Fprintf(&b, "%s.%s = %s\n", site, two, d.of("q", "v", "transposed(k)", "low(3)", "24", "32", "2", "none", "1"))
+			}
+		case 6:
 			fmt.Fprintf(&b, "sweep { %s = [%s, %s]  train.seed = 1..%d }\n", "model.width", d.of("16", "32", "48"), d.of("64", "16", "128"), d.IntN(4))
 		default:
 			row := all[d.IntN(len(all))]
