@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,4 +70,34 @@ func kept(page, dir, server string) string {
 	words = element.ReplaceAllString(block.ReplaceAllString(words, "\n"), " ")
 	words = numbers.ReplaceAllStringFunc(words, func(rows string) string { return "\nnumbers " + hash(rows) })
 	return regexp.MustCompile(`[ \t]*\n\s*`).ReplaceAllString(words, "\n") + "page " + hash(page)
+}
+
+// TestListNews wants a part for each run, and their ids, by which a page leaves out runs that are
+// gone.
+func TestListNews(t *testing.T) {
+	dir := runsCopy(t)
+	for _, runs := range []int{5, 4} {
+		s, err := New(faked(dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts, err := s.listNews()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for _, p := range parts[:len(parts)-1] {
+			ids = append(ids, p.ID)
+		}
+		last := parts[len(parts)-1]
+		if len(ids) < runs || last.ID != "rows" || !slices.Equal(last.Only, ids) || last.version != strings.Join(ids, " ") {
+			t.Errorf("%d runs have parts %q, and %+v", runs, ids, last)
+		}
+		if gone := !slices.ContainsFunc(parts, func(p part) bool { return strings.Contains(string(p.HTML), "successor") }); gone != (runs == 4) {
+			t.Errorf("with %d runs the successor is gone: %v", runs, gone)
+		}
+		if err := os.RemoveAll(filepath.Join(dir, "successor")); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
