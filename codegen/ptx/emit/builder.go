@@ -40,7 +40,7 @@ type Builder struct {
 	Mutable map[string]bool
 	Bounds  *flat.Bounds
 	Slices  map[string]Address // where buffers and tiles begin
-	Aligned map[string]bool    // slices that begin at a multiple of 16 bytes
+	Aligned map[string]bool    // slices that begin at a multiple of 16 bytes, and variables that are multiples of VectorMost
 }
 
 // A Launch says what a launch of a kernel needs.
@@ -68,6 +68,7 @@ func Build(k *kernel.Kernel, m *asm.Module, how Plan, l Launches) (*asm.Func, La
 			p.Launch.Aligned = append(p.Launch.Aligned, p.Aligned[b.Name])
 		}
 	}
+	alignLets(k.Body, p.Aligned)
 	if k.Pos.Line > 0 {
 		p.F.Loc(m.File(k.Pos.File), k.Pos.Line, k.Pos.Col)
 	}

@@ -112,5 +112,26 @@ func Aligned(e *expr.Expr, last string, v int, known map[string]bool) bool {
 		return false
 	}
 	coef, rest, ok := expr.Affine(e.Args[0], last)
-	return ok && expr.IsInt(coef, 1) && expr.IsMultiple(rest, expr.Int(int64(v)))
+	return ok && expr.IsInt(coef, 1) && isMultiple(rest, v, known)
+}
+
+// isMultiple reports whether an index is a multiple of v, where known variables are multiples of
+// VectorMost.
+func isMultiple(e *expr.Expr, v int, known map[string]bool) bool {
+	so := map[string]*expr.Expr{}
+	for _, x := range expr.Vars(e) {
+		if known[x.Name] {
+			so[x.Name] = expr.New(expr.Mul, expr.Int(VectorMost), x)
+		}
+	}
+	return expr.IsMultiple(expr.Subst(e, so), expr.Int(int64(v)))
+}
+
+// alignLets adds the variables to known whose values are multiples of VectorMost.
+func alignLets(body []kernel.Stmt, known map[string]bool) {
+	for s := range kernel.All(body) {
+		if let, ok := s.(*kernel.Let); ok && let.Value.Type == expr.I32 && isMultiple(let.Value, VectorMost, known) {
+			known[let.Name] = true
+		}
+	}
 }

@@ -22,8 +22,8 @@ var Reductions = map[expr.Op]reduction{
 	expr.Min: {float32(math.Inf(1)), "min.f32"},
 }
 
-// Reduce keeps one partial value a lane and combines them by a butterfly. Every
-// warp does it for itself.
+// Reduce keeps one partial value a lane and combines them by a butterfly. Every warp does it for
+// itself.
 func (p *Builder) Reduce(n *kernel.Reduce) asm.Value { return p.Reduces(n, 1, func(int) {})[0] }
 
 // Reduces reduces several rows at once, so that loads of a row do not wait for another row's.
@@ -39,7 +39,7 @@ func (p *Builder) Reduces(n *kernel.Reduce, rows int, enter func(row int)) []asm
 	if rows > 1 {
 		longest = Most(size)
 	}
-	turns := expr.New(expr.Div, expr.New(expr.Add, longest, expr.Int(kernel.Neighbours-1)), expr.Int(kernel.Neighbours))
+	turns := turnsOf(longest)
 	take := func(of func(row int) []asm.Value) {
 		vs := make([][]asm.Value, rows)
 		for row := range vs {
@@ -52,7 +52,11 @@ func (p *Builder) Reduces(n *kernel.Reduce, rows int, enter func(row int)) []asm
 			}
 		}
 	}
-	p.Share(expr.Simplify(turns), p.Lane, WarpThreads, func(turn asm.Value) {
+	lanes, lane := LanesOf(longest), p.Lane
+	if lanes < WarpThreads {
+		lane = f.Do("and.b32", lane, asm.Int(lanes-1))
+	}
+	p.Share(turns, lane, lanes, func(turn asm.Value) {
 		first := f.Do("mul.lo.s32", turn, asm.Int(kernel.Neighbours))
 		fours := func(int) []asm.Value { return p.Neighbours(value, n.Axis.Var, first, kernel.Neighbours, nil) }
 		single := func(int) []asm.Value {
@@ -73,7 +77,7 @@ func (p *Builder) Reduces(n *kernel.Reduce, rows int, enter func(row int)) []asm
 			take(single)
 		}
 	})
-	for d := WarpThreads / 2; d > 0; d /= 2 {
+	for d := lanes / 2; d > 0; d /= 2 {
 		for _, acc := range accs {
 			f.Into(acc, r.Op, acc, f.Shuffle("bfly", acc, d))
 		}
@@ -86,6 +90,21 @@ func (p *Builder) Reduces(n *kernel.Reduce, rows int, enter func(row int)) []asm
 		accs[row] = f.Shuffle("idx", acc, 0) // conditions depend on it: the verifier wants to see that lanes agree
 	}
 	return accs
+}
+
+// turnsOf returns how many times neighbours make a size.
+func turnsOf(size *expr.Expr) *expr.Expr {
+	return expr.Simplify(expr.New(expr.Div, expr.New(expr.Add, size, expr.Int(kernel.Neighbours-1)), expr.Int(kernel.Neighbours)))
+}
+
+// LanesOf returns how many lanes reduce a row of a size: the least power of two that is enough, or
+// all. All lanes have the result, so that others compute the same.
+func LanesOf(size *expr.Expr) int {
+	turns, lanes := turnsOf(size), WarpThreads
+	for turns.IsConst() && lanes > 1 && turns.I <= int64(lanes/2) {
+		lanes /= 2
+	}
+	return lanes
 }
 
 // inFours reports whether elements for four values of a variable are adjacent, and loaded

@@ -176,7 +176,7 @@ func (w *waiter) of(n kernel.Stmt, a depend.Access) owner {
 			return w.owner(a, emit.PhiloxWords)
 		}
 	case *kernel.Reduce:
-		if !w.group.Whole {
+		if !w.group.Whole && emit.LanesOf(n.Axis.Size) == emit.WarpThreads { // or several lanes read an element
 			return w.owner(a, kernel.Neighbours)
 		}
 	}
