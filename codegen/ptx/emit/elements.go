@@ -127,11 +127,14 @@ func isMultiple(e *expr.Expr, v int, known map[string]bool) bool {
 	return expr.IsMultiple(expr.Subst(e, so), expr.Int(int64(v)))
 }
 
-// alignLets adds the variables to known whose values are multiples of VectorMost.
+// alignLets adds the variables to known whose values are multiples of VectorMost, in all loops that
+// have a variable of that name.
 func alignLets(body []kernel.Stmt, known map[string]bool) {
+	other := map[string]bool{}
 	for s := range kernel.All(body) {
-		if let, ok := s.(*kernel.Let); ok && let.Value.Type == expr.I32 && isMultiple(let.Value, VectorMost, known) {
-			known[let.Name] = true
+		if let, ok := s.(*kernel.Let); ok {
+			other[let.Name] = other[let.Name] || let.Value.Type != expr.I32 || !isMultiple(let.Value, VectorMost, known)
+			known[let.Name] = !other[let.Name]
 		}
 	}
 }

@@ -195,14 +195,23 @@ func (p *generic) node(n kernel.Stmt) {
 }
 
 // loop runs a loop in every thread of the workgroup. If the workgroup is a block, an independent
-// loop distributes its iterations to the warps, and each warp is then a workgroup.
+// loop distributes its iterations to the warps, and each warp is then a workgroup, or several lanes
+// of it are.
 func (p *generic) loop(n *kernel.For) {
 	from, limit, step := p.Value(n.Lo), p.Value(n.Hi), 1
 	if p.Group.Whole && n.Independent {
 		block := p.Group
 		defer func() { p.Group = block }()
+		if lanes := lanesOf(n); lanes < emit.WarpThreads {
+			p.iterations(n, from, limit, lanes)
+			return
+		}
 		from, step = p.F.Do("add.s32", p.Warp, from), p.Warps
 		p.Group = emit.Workgroup{Threads: emit.WarpThreads, ID: p.Lane, Whole: false}
+	}
+	if row, ok := p.rowOf(n); ok && step == 1 {
+		p.columns(n, row, from, limit)
+		return
 	}
 	p.Count(from, limit, asm.Int(step), func(i asm.Value) {
 		p.Vars[n.Var] = i

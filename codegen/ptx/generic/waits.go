@@ -44,7 +44,7 @@ func (s state) conflicts(a access) bool {
 
 // findWaits finds the nodes of a loop over cells that need a barrier before them.
 func findWaits(p *emit.Builder, cells *kernel.For) waits {
-	w := waiter{waits{}, p.Group, p.Aligned, p.Mutable, p.In}
+	w := waiter{waits{}, p.Group, p.Aligned, p.Mutable, p.In, map[string]*expr.Expr{}}
 	w.nodes([]kernel.Stmt{cells}, state{})
 	return w.waits
 }
@@ -55,6 +55,7 @@ type waiter struct {
 	aligned map[string]bool
 	mutable map[string]bool
 	in      *expr.Interner
+	lets    map[string]*expr.Expr // meanings of the variables met so far
 }
 
 // nodes follows the accesses through a body and returns the state after it.
@@ -66,6 +67,9 @@ func (w *waiter) nodes(ns []kernel.Stmt, s state) state {
 }
 
 func (w *waiter) node(n kernel.Stmt, s state) state {
+	if let, ok := n.(*kernel.Let); ok {
+		w.lets[let.Name] = expr.Subst(let.Value, w.lets)
+	}
 	own := state{}
 	distributed := w.group.Whole && isIndependent(n)
 	if distributed {
@@ -85,12 +89,16 @@ func (w *waiter) node(n kernel.Stmt, s state) state {
 	}
 	maps.Copy(s, own)
 	if distributed {
-		iterations := waiter{w.waits, emit.Workgroup{Threads: emit.WarpThreads}, w.aligned, w.mutable, w.in}
+		iterations := waiter{w.waits, emit.Workgroup{Threads: lanesOf(n.(*kernel.For))}, w.aligned, w.mutable, w.in, w.lets}
 		iterations.loop(n.(*kernel.For), state{})
 		return s
 	}
 	switch n := n.(type) {
 	case *kernel.For:
+		if w.marks(n, s) && !w.marks(n, state{}) { // what it waits for lies before it: once is enough
+			w.waits[n] = true
+			s = state{}
+		}
 		return w.loop(n, s)
 	case *kernel.If:
 		maps.Copy(s, outside(w.nodes(n.Body, maps.Clone(s)), n.Body))
@@ -100,6 +108,13 @@ func (w *waiter) node(n kernel.Stmt, s state) state {
 		}
 	}
 	return s
+}
+
+// marks reports whether a node of a loop needs a barrier in some state before the loop.
+func (w *waiter) marks(n *kernel.For, before state) bool {
+	trial := waiter{waits{}, w.group, w.aligned, w.mutable, w.in, w.lets}
+	trial.loop(n, before)
+	return len(trial.waits) > 0
 }
 
 // left returns the state after a product in tiles, since the last of its barriers.
@@ -176,7 +191,7 @@ func (w *waiter) of(n kernel.Stmt, a depend.Access) owner {
 			return w.owner(a, emit.PhiloxWords)
 		}
 	case *kernel.Reduce:
-		if !w.group.Whole && emit.LanesOf(n.Axis.Size) == emit.WarpThreads { // or several lanes read an element
+		if !w.group.Whole && emit.LanesOf(n.Axis.Size) == w.group.Threads { // or several lanes read an element
 			return w.owner(a, kernel.Neighbours)
 		}
 	}
@@ -200,7 +215,7 @@ func (w *waiter) owner(access depend.Access, vector int) owner {
 	if round := expr.Int(int64(w.group.Threads * vector)); expr.IsMultiple(size, round) {
 		size = round
 	}
-	if !expr.IsMultiple(rest, size) || expr.DependsOnAny(size, w.mutable) {
+	if !expr.IsMultiple(expr.Subst(rest, w.lets), size) || expr.DependsOnAny(size, w.mutable) {
 		return owner{}
 	}
 	return owner{w.in.Intern(size), vector}

@@ -1,0 +1,124 @@
+package generic
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/arithlang/mlc/codegen/ptx/asm"
+	"github.com/arithlang/mlc/codegen/ptx/emit"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// lanesOf returns how many lanes of a warp take an iteration of an independent loop. Fewer than all
+// do if they are enough for the rows that it sums and sets, four elements a lane.
+func lanesOf(n *kernel.For) int {
+	if len(n.Own) > 0 {
+		return emit.WarpThreads // each warp has one tile
+	}
+	set := map[string]bool{}
+	for _, s := range n.Body {
+		if s, is := s.(*kernel.Set); is {
+			set[s.Dst.Name] = true
+		}
+	}
+	lanes := 1
+	for _, s := range n.Body {
+		size := expr.Int(1)
+		switch s := s.(type) {
+		case *kernel.Let, *kernel.Reduce:
+			if slices.ContainsFunc(expr.Elems(kernel.Reads(s)...), func(e *expr.Expr) bool { return set[e.Name] }) {
+				return emit.WarpThreads // lanes that repeat an iteration would read what others set
+			}
+		}
+		switch s := s.(type) {
+		case *kernel.Let:
+		case *kernel.Set:
+			if s.Dst.Op == expr.Var {
+				return emit.WarpThreads
+			}
+			size = kernel.Elements(kernel.Sizes(s.Axes))
+		case *kernel.Reduce:
+			if size = s.Axis.Size; s.Op != expr.Add {
+				return emit.WarpThreads // lanes agree on it by a shuffle of the whole warp
+			}
+		default:
+			return emit.WarpThreads
+		}
+		lanes = max(lanes, emit.LanesOf(size))
+	}
+	return lanes
+}
+
+// iterations runs an independent loop, whose iterations go to groups of lanes of the block's warps.
+// All lanes of a warp go on together, since sums are exchanged between them: lanes without an
+// iteration repeat the last one, and set nothing.
+func (p *generic) iterations(n *kernel.For, from, limit asm.Value, lanes int) {
+	f, together := p.F, emit.WarpThreads/lanes
+	p.Group = emit.Workgroup{Threads: lanes, ID: f.Do("and.b32", p.Lane, asm.Int(lanes-1))}
+	mine, last := f.Do("shr.u32", p.Lane, asm.Int(bits.TrailingZeros(uint(lanes)))), f.Do("add.s32", limit, asm.Int(-1))
+	first := f.Do("mad.lo.s32", p.Warp, asm.Int(together), from)
+	p.Count(first, limit, asm.Int(p.Warps*together), func(i asm.Value) {
+		i = f.Do("add.s32", i, mine)
+		p.Vars[n.Var] = f.Do("min.s32", i, last)
+		there := f.Do("setp.lt.s32", i, limit)
+		for _, s := range n.Body {
+			set, is := s.(*kernel.Set)
+			if !is {
+				p.nodes([]kernel.Stmt{s})
+				continue
+			}
+			if p.waits[s] {
+				p.wait()
+			}
+			f.If(there, func() {
+				f.Comment(p.K.Describe(s))
+				p.Bounds.Enter(s)
+				p.Assign(set)
+			})
+		}
+	})
+}
+
+// rowOf returns the axis that all elements of a loop's body have, if each thread of the workgroup
+// has one of them at the most, in every statement the same.
+func (p *generic) rowOf(n *kernel.For) (axis kernel.Axis, ok bool) {
+	for _, s := range n.Body {
+		switch s := s.(type) {
+		case *kernel.Let:
+		case *kernel.Set:
+			if len(s.Axes) != 1 || axis.Size != nil && !expr.Equal(axis.Size, s.Axes[0].Size) {
+				return axis, false
+			}
+			axis = s.Axes[0]
+		default:
+			return axis, false
+		}
+		if p.waits[s] {
+			return axis, false
+		}
+	}
+	return axis, axis.Size != nil && axis.Size.IsConst() && axis.Size.I <= int64(p.Group.Threads)
+}
+
+// columns runs a loop in the threads that have an element of the row that its body sets. Other warps
+// do nothing.
+func (p *generic) columns(n *kernel.For, row kernel.Axis, from, limit asm.Value) {
+	f := p.F
+	f.If(f.Do("setp.lt.s32", p.Group.ID, p.Value(row.Size)), func() {
+		p.Count(from, limit, asm.Int(1), func(i asm.Value) {
+			p.Vars[n.Var] = i
+			for _, s := range n.Body {
+				set, is := s.(*kernel.Set)
+				if !is {
+					p.nodes([]kernel.Stmt{s})
+					continue
+				}
+				f.Comment(p.K.Describe(s))
+				p.Bounds.Enter(s)
+				p.Vars[set.Axes[0].Var] = p.Group.ID
+				p.Store(set.Dst, p.Value(set.Value))
+			}
+		})
+	})
+}
