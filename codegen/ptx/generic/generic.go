@@ -1,7 +1,7 @@
 // Package generic builds any kernel, statement by statement. A block takes a cell, or a warp does
 // where the cell has neither products nor loops. Elements go to threads round-robin, four at a
-// time where alignment is known. Independent iterations go to warps. Products go through shared
-// memory in ascending k. A thread waits only where it needs another's elements (waits.go).
+// time where alignment is known. Independent iterations go to warps, or to fewer lanes where rows
+// are short (iterations.go). Products go through shared memory in ascending k. A thread waits only where it needs another's elements (waits.go).
 package generic
 
 import (

@@ -24,26 +24,23 @@ func lanesOf(n *kernel.For) int {
 	}
 	lanes := 1
 	for _, s := range n.Body {
-		size := expr.Int(1)
-		switch s := s.(type) {
-		case *kernel.Let, *kernel.Reduce:
-			if slices.ContainsFunc(expr.Elems(kernel.Reads(s)...), func(e *expr.Expr) bool { return set[e.Name] }) {
-				return emit.WarpThreads // lanes that repeat an iteration would read what others set
-			}
-		}
+		size, again := expr.Int(1), true // again: lanes that repeat an iteration compute it
 		switch s := s.(type) {
 		case *kernel.Let:
 		case *kernel.Set:
 			if s.Dst.Op == expr.Var {
 				return emit.WarpThreads
 			}
-			size = kernel.Elements(kernel.Sizes(s.Axes))
+			size, again = kernel.Elements(kernel.Sizes(s.Axes)), false
 		case *kernel.Reduce:
 			if size = s.Axis.Size; s.Op != expr.Add {
 				return emit.WarpThreads // lanes agree on it by a shuffle of the whole warp
 			}
 		default:
 			return emit.WarpThreads
+		}
+		if again && slices.ContainsFunc(expr.Elems(kernel.Reads(s)...), func(e *expr.Expr) bool { return set[e.Name] }) {
+			return emit.WarpThreads // they would read what others set
 		}
 		lanes = max(lanes, emit.LanesOf(size))
 	}
@@ -80,8 +77,8 @@ func (p *generic) iterations(n *kernel.For, from, limit asm.Value, lanes int) {
 	})
 }
 
-// rowOf returns the axis that all elements of a loop's body have, if each thread of the workgroup
-// has one of them at the most, in every statement the same.
+// rowOf returns the axis of all assignments in a loop's body, if a thread of the workgroup has at
+// most one element of it, and never waits.
 func (p *generic) rowOf(n *kernel.For) (axis kernel.Axis, ok bool) {
 	for _, s := range n.Body {
 		switch s := s.(type) {
@@ -101,7 +98,7 @@ func (p *generic) rowOf(n *kernel.For) (axis kernel.Axis, ok bool) {
 	return axis, axis.Size != nil && axis.Size.IsConst() && axis.Size.I <= int64(p.Group.Threads)
 }
 
-// columns runs a loop in the threads that have an element of the row that its body sets. Other warps
+// columns runs a loop in the threads that have an element of the row that its body sets. The others
 // do nothing.
 func (p *generic) columns(n *kernel.For, row kernel.Axis, from, limit asm.Value) {
 	f := p.F
