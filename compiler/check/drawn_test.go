@@ -18,8 +18,8 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 )
 
-// drawnFile has a row for each drawn spec: its number, the codes of what is found, and a hash of
-// all that package check says of it. Another hash means other findings or another Spec.
+// drawnFile has a row for each drawn spec: a number, the codes of the findings, and a hash of the
+// findings and of the Spec.
 const drawnFile = "testdata/drawn.txt"
 
 // TestDrawn draws specs and compares what is found with a list. A spec has few settings, most of
