@@ -1,7 +1,8 @@
 // Package generic builds any kernel, statement by statement. A block takes a cell, or a warp does
 // where the cell has neither products nor loops. Elements go to threads round-robin, four at a
 // time where alignment is known. Independent iterations go to warps, or to fewer lanes where rows
-// are short (iterations.go). Products go through shared memory in ascending k. A thread waits only where it needs another's elements (waits.go).
+// are short (iterations.go). Products go through shared memory in ascending k. A thread waits only
+// where it needs another's elements (waits.go).
 package generic
 
 import (
@@ -24,7 +25,7 @@ const productThreads = 256 // of a block that computes products
 // statements only where one depends on other threads' accesses.
 type generic struct {
 	*emit.Builder
-	stage *product.Stage // of products; nil: there are none
+	stage *product.Stage // nil in a kernel without products
 	waits waits
 }
 
