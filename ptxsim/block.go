@@ -161,6 +161,9 @@ func (b *block) run(budget int64) (status, error) {
 			return finished, w.report(StepLimit, "the launch has not ended after %d lane instructions", b.opt.MaxSteps)
 		}
 	}
+	if !b.ready() { // its last warp has just stopped
+		return b.idle()
+	}
 	return unfinished, nil
 }
 
