@@ -193,3 +193,23 @@ func TestUnseenOfFewProblems(t *testing.T) {
 		}
 	}
 }
+
+// TestUnseenOfAMix wants no trained problem of a mix of kinds with few examples.
+func TestUnseenOfAMix(t *testing.T) {
+	task := must(t, with(adding, func(c *Config) {
+		c.Kind, c.Of, c.DigitsHi, c.Examples, c.Holdout = "mixed", []string{"addition", "multiplication"}, 2, 12, 0.25
+	}), 1)
+	trained := map[string]bool{}
+	for k := range task.Set(false) {
+		trained[task.Text(task.Train(k))] = true
+	}
+	all := task.Unseen(1, 1, 0, 20)
+	if len(all) == 0 {
+		t.Error("no problem is new")
+	}
+	for _, p := range all {
+		if trained[task.Text(p)] {
+			t.Errorf("%s is trained on", task.Text(p))
+		}
+	}
+}

@@ -21,8 +21,7 @@ func (t *Task) Unseen(i, j, first, n int) []Problem {
 		if len(found) == 0 && t.cfg.Examples > 0 { // a large domain is hardly in the set
 			all := t.Cell(i, j, n)
 			if t.cfg.Examples <= maxSet {
-				known := t.known()
-				return slices.DeleteFunc(all, func(p Problem) bool { return known[t.hash(t.Draft(p).Operands)] })
+				return slices.DeleteFunc(all, func(p Problem) bool { u := t.of(p); return u.known()[u.hash(t.Draft(p).Operands)] })
 			}
 			if t.ExpectedSeen(all, t.cfg.Examples) < rarely*float64(len(all)) {
 				return all
