@@ -11,10 +11,11 @@ import (
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/compiler/lower"
 	"github.com/arithlang/mlc/internal/full"
 )
 
-// TestAttentionWindowGrad wants tensor cores for gradients of attention whose blocks of queries begin
+// TestAttentionWindowGrad wants schedules of their own for gradients of attention whose blocks of queries begin
 // with different keys. Windows move forwards and backwards, and all or few keys fit into shared memory.
 func TestAttentionWindowGrad(t *testing.T) {
 	launches := sampled([]kernel.Scalars{
@@ -42,18 +43,20 @@ func TestAttentionWindowGrad(t *testing.T) {
 		if err != nil || found.HasErrors() {
 			t.Fatal(text, found, err)
 		}
-		o, some := codegen.ModuleOptions(a.BF16), []kernel.Scalars{launches[n%len(launches)], launches[(n+1)%len(launches)]}
-		for _, k := range a.BF16.Kernels {
-			if k.Kind != "attention_grad" {
-				continue
+		for name, p := range map[string]*lower.Program{"attention_grad": a.BF16, "attention_grad_f32": a.F32} {
+			o, some := codegen.ModuleOptions(p), []kernel.Scalars{launches[n%len(launches)], launches[(n+1)%len(launches)]}
+			for _, k := range p.Kernels {
+				if k.Kind != "attention_grad" || p == a.F32 && c.width > 64 {
+					continue
+				}
+				if s := ptx.Choose(k, o); s.Name != name {
+					t.Errorf("%s: %s, %v", c.mask, s.Name, s.Unfit)
+				}
+				t.Run(fmt.Sprint(n, name), func(t *testing.T) {
+					ptxtest.Compare(t, []*kernel.Kernel{k}, o, *all, some[:full.Either(1, len(some))]...)
+				})
+				some = some[:1] // packed
 			}
-			if s := ptx.Choose(k, o); s.Name != "attention_grad" {
-				t.Errorf("%s: %s, %v", c.mask, s.Name, s.Unfit)
-			}
-			t.Run(fmt.Sprint(n), func(t *testing.T) {
-				ptxtest.Compare(t, []*kernel.Kernel{k}, o, *all, some[:full.Either(1, len(some))]...)
-			})
-			some = some[:1] // packed
 		}
 	}
 }

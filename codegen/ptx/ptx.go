@@ -6,7 +6,7 @@
 // a package:
 //
 //   - product: matrix products with an elementwise epilogue, and sums of gradients by row of a table
-//   - attention: attention in BF16, and its gradient
+//   - attention: attention and its gradient, in BF16 and in F32
 //   - rows: sums over rows, and elementwise kernels
 //   - generic: all other kernels, statement by statement
 //

@@ -49,6 +49,7 @@ var schedules = []schedule{
 	{"attention", "attention", flat.GPUAttention(blockRows), attention.Plan, isNarrow, true},
 	{"attention_grad", "attention_grad", forRows, attention.PlanGrad, isNarrow, true},
 	{"attention_f32", "attention", forRows, attention.PlanWide, nil, false},
+	{"attention_grad_f32", "attention_grad", forRows, attention.PlanWideGrad, nil, false},
 	{"scatter", "", forTiles, product.PlanScatter, nil, false},
 	{"product", "", forTiles, product.PlanTiles, nil, false},
 	{"columns", "", forRows, rows.PlanColumns, nil, false},

@@ -1,7 +1,6 @@
 package attention
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/arithlang/mlc/codegen/flat"
@@ -36,17 +35,11 @@ func (g *attentionGrad) room() (blocks, keys int) {
 // of keys: the transposed products give the transposed arrays, which the gradients by key
 // multiply.
 type attendGrad struct {
-	*attend
-	m            *attentionGrad
+	*gradCell
 	rows, cols   []emit.Swizzled // queries and keys of the arrays' products
-	blocks       asm.Value       // of queries
-	together     int             // blocks together in shared memory
-	most         asm.Value       // keys of a cell
 	half, within asm.Value       // the block, of two, of the warp's queries, and their place in it
 	window                       // of the warp's block
 	all          asm.Value       // whether all queries and keys are in shared memory for the gradients by key
-	needed       map[string]bool // values of a row that elements need
-	stats        []string        // needed values that are reduced or read from memory, kept by query
 }
 
 // gradCells returns the cells of a kernel's grid.
@@ -54,145 +47,41 @@ func gradCells(p *emit.Builder, k *kernel.Kernel, m *attentionGrad) emit.Cells {
 	f := p.F
 	f.Beside = attentionBeside
 	within := f.Do("mul.lo.s32", f.Do("and.b32", p.Warp, asm.Int(1)), asm.Int(emit.FragmentRows))
-	g := &attendGrad{attend: newAttend(p, k, &m.attention, within, laneRows), m: m, half: f.Do("shr.u32", p.Warp, asm.Int(1)), within: within}
-	g.meanings = meanings(slices.Concat(m.lets, m.inner))
-	g.needed = m.neededByElements()
+	g := &attendGrad{gradCell: newGradCell(newAttend(p, k, &m.attention, within, laneRows), m), half: f.Do("shr.u32", p.Warp, asm.Int(1)), within: within}
 	blocks, keys := m.room()
 	g.together = blocks
 	g.has(keys)
-	if g.moves = m.low != nil; g.moves {
+	if g.moves {
 		g.to-- // groups of 16 keys begin anywhere
-	}
-	for _, s := range m.follow {
-		if name := kernel.Bound(s); g.needed[name] && !plainLet(s) {
-			g.stats = append(g.stats, name)
-		}
 	}
 	factors := g.shared(blocks*blockOfRows, keys, blocks*blockOfRows, keys)
 	g.rows, g.cols = []emit.Swizzled{factors[0], factors[2]}, []emit.Swizzled{factors[1], factors[3]}
 	g.held = g.heldRow
-	most, _ := m.mostBlocks()
-	size := expr.Simplify(expr.New(expr.Mul, most, expr.Int(int64(blockOfRows*len(g.stats)))))
-	tiles := []kernel.Stmt{&kernel.Tile{Name: statsName, Type: expr.F32, Shape: []*expr.Expr{size}}}
-	for _, t := range k.Once {
-		if slices.ContainsFunc(m.sides, func(s side) bool { return s.Dst.Name == t.(*kernel.Tile).Name }) {
-			tiles = append(tiles, t)
-		}
-	}
 	bandRows := blocks * blockOfRows
 	if g.keeps() {
 		bandRows *= 2
 	}
-	p.Place(slices.Concat(tiles, g.lineTiles(k.Once), g.bandTiles(bandRows)), nil)
-	return emit.Cells{Count: kernel.Elements(kernel.Sizes(k.Grid)), Body: func(cell asm.Value) {
-		p.Set(k.Grid, cell)
-		g.overExamples(func() {
-			for _, l := range m.lets {
-				p.Vars[l.Name] = p.Value(l.Value)
-			}
-			g.cell()
-		})
-	}}
+	p.Place(slices.Concat(g.gradTiles(k.Once), g.lineTiles(k.Once), g.bandTiles(bandRows)), nil)
+	return g.cells(k.Grid, g.gradients)
 }
 
-// overExamples calls do for each example, or once without a loop over examples.
-func (g *attendGrad) overExamples(do func()) {
-	if g.m.examples == nil {
-		do()
-		return
-	}
-	all := func(sets []*kernel.Set) {
-		g.F.Barrier()
-		for _, s := range sets {
-			g.Assign(s)
-		}
-		g.F.Barrier()
-	}
-	all(g.m.before)
-	l := g.m.examples
-	g.Count(g.Value(l.Lo), g.Value(l.Hi), asm.Int(1), func(i asm.Value) {
-		g.Vars[l.Var] = i
-		do()
-	})
-	all(g.m.after)
-}
-
-// enterBlock sets the variables to a block of queries.
-func (g *attendGrad) enterBlock(number asm.Value) {
-	g.Vars[g.m.block.Var] = number
-	for _, l := range g.m.inner {
-		g.Vars[l.Name] = g.Value(l.Value)
-	}
-	zero := asm.Int(0)
-	g.height = g.F.Do("max.s32", g.Value(g.scores.Axes[0].Size), zero)
-	g.size = g.F.Do("max.s32", g.Value(g.scores.Axes[1].Size), zero)
-	g.open = g.size
-}
-
-// openOf returns how many keys 16 queries of a block, from row from on, may see.
-func (g *attendGrad) openOf(from asm.Value) asm.Value {
-	return g.openTo(g.m.inner, g.m.block.Var, from)
-}
-
-// cell computes all gradients of a head of an example.
-func (g *attendGrad) cell() {
+// gradients computes the gradients by query, then by key.
+func (g *attendGrad) gradients() {
 	f := g.F
-	g.blocks = g.Value(g.m.block.Hi)
-	f.If(f.Do("setp.lt.s32", asm.Int(0), g.blocks), func() {
-		g.enterBlock(asm.Int(0))
-		first := g.end()
-		g.enterBlock(f.Do("add.s32", g.blocks, asm.Int(-1)))
-		g.most = f.Do("max.s32", first, g.end()) // the end of a window moves one way
-		if all := g.m.byKey[0].out[0].Axes[0].Size; !expr.Equal(all, g.m.meaning(g.scores.Axes[1].Size)) {
-			g.most = f.Do("max.s32", g.most, g.Value(all)) // no query sees the last keys
-		}
-		few := f.Do("setp.le.s32", g.most, asm.Int(g.step()))
-		g.all = asm.Bool(false)
-		if g.keeps() {
-			g.all = f.Do("and.pred", few, f.Do("setp.le.s32", g.blocks, asm.Int(2*g.together)))
-		}
-		f.Barrier()
-		if l := g.m.line; l != nil {
-			g.Assign(l.clear)
-		}
-		f.If(few, func() {
-			g.copyKeys(asm.Int(0))
-			g.byRows(true)
-			g.byColumns(true)
-		})
-		f.If(f.Do("not.pred", few), func() {
-			g.byRows(false)
-			g.byColumns(false)
-		})
-		if l := g.m.line; l != nil { // byColumns has waited for the sums
-			g.Assign(l.write)
-		}
+	few := f.Do("setp.le.s32", g.most, asm.Int(g.step()))
+	g.all = asm.Bool(false)
+	if g.keeps() {
+		g.all = f.Do("and.pred", few, f.Do("setp.le.s32", g.blocks, asm.Int(2*g.together)))
+	}
+	f.If(few, func() {
+		g.copyKeys(asm.Int(0))
+		g.byRows(true)
+		g.byColumns(true)
 	})
-	if _, apart := g.Slices[kernel.KeyStart]; apart { // an example may have keys, but no queries
-		f.If(f.Do("setp.le.s32", g.blocks, asm.Int(0)), g.nothing)
-	}
-}
-
-// nothing writes the sums over the queries of an example that has none.
-func (g *attendGrad) nothing() {
-	write := func(s *kernel.Set, sum string) {
-		g.Assign(kernel.Rewrite(s, func(e *expr.Expr) *expr.Expr {
-			return expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
-				if e.Op == expr.Elem && e.Name == sum {
-					return expr.F(0)
-				}
-				return e
-			})
-		}).(*kernel.Set))
-	}
-	for _, d := range g.m.byKey {
-		for _, s := range d.out {
-			write(s, d.Dst.Name)
-		}
-	}
-	if l := g.m.line; l != nil {
-		write(l.write, l.sum)
-	}
+	f.If(f.Do("not.pred", few), func() {
+		g.byRows(false)
+		g.byColumns(false)
+	})
 }
 
 // keeps reports whether rows of queries fit where half of the keys are. A warp has its own keys in
@@ -261,14 +150,6 @@ func (g *attendGrad) copyKeys(first asm.Value) {
 	})
 }
 
-// inBlock calls do with the variables of a block of queries, and sets them back.
-func (g *attendGrad) inBlock(number asm.Value, do func()) {
-	vars, height, size, open := maps.Clone(g.Vars), g.height, g.size, g.open
-	g.enterBlock(number)
-	do()
-	g.Vars, g.height, g.size, g.open = vars, height, size, open
-}
-
 // copyRows begins to copy the factors with a row for each query, of as many blocks as fit: two,
 // or one. They begin at row top.
 func (g *attendGrad) copyRows(block, top asm.Value) {
@@ -284,11 +165,6 @@ func (g *attendGrad) copyRows(block, top asm.Value) {
 	for i, o := range queries {
 		g.copy(g.rows[i], top, o, g.together*blockOfRows, asm.Int(0), left, false)
 	}
-}
-
-// turns goes through the blocks of queries, as many as shared memory holds at a time.
-func (g *attendGrad) turns(do func(block asm.Value)) {
-	g.Count(asm.Int(0), g.blocks, asm.Int(g.together), do)
 }
 
 // byRows computes the gradients by query. Once says that all keys are in shared memory.
@@ -417,13 +293,18 @@ func (g *attendGrad) addRows(sums []emit.Accumulators, m int, key asm.Value) {
 
 // writeRows writes the gradients by query, and the stats of each row.
 func (g *attendGrad) writeRows(sums []emit.Accumulators, block asm.Value) {
-	f := g.F
 	for i, d := range g.m.byQuery {
 		g.write(sums[i], d.Dot, d.out, g.row, g.height)
 	}
 	g.rest()
+	g.keepStats(block)
+}
+
+// keepStats stores the stats of each row of a lane.
+func (g *attendGrad) keepStats(block asm.Value) {
+	f := g.F
 	mine := f.Do("setp.eq.s32", g.key, asm.Int(0))
-	for h := range laneRows {
+	for h := range g.row {
 		f.If(f.Do("and.pred", mine, f.Do("setp.lt.s32", g.row[h], g.height)), func() {
 			at := g.statsOf(block, g.row[h])
 			for i, name := range g.stats {
@@ -431,12 +312,6 @@ func (g *attendGrad) writeRows(sums []emit.Accumulators, block asm.Value) {
 			}
 		})
 	}
-}
-
-// plainLet reports whether a statement is a let that reads no array.
-func plainLet(s kernel.Stmt) bool {
-	l, ok := s.(*kernel.Let)
-	return ok && len(expr.Elems(l.Value)) == 0
 }
 
 // statsOf returns the address of a query's stats.

@@ -230,22 +230,27 @@ func (c *keyRows) elementsOf(block asm.Value, first int, arrays map[string][][]a
 		out[e.Name] = [][]asm.Value{make([]asm.Value, 4), make([]asm.Value, 4)}
 	}
 	quad := f.Do("shr.u32", c.key, asm.Int(1)) // 2 t
+	odd := f.Do("setp.ne.s32", f.Do("and.b32", c.keyOf[0], asm.Int(1)), asm.Int(0))
 	for j := range emit.FragmentRows / emit.FragmentCols {
 		for side := range 2 {
 			row := f.Do("add.s32", quad, asm.Int(first+j*emit.FragmentCols+side))
 			inside := f.Do("min.s32", row, last)
 			c.Vars[emit.RowVar] = inside
-			words := c.enterQuery(block, inside)
+			at := c.statsOf(block, inside)
+			for i, name := range c.stats {
+				c.Vars[name] = c.Load(at.Further(i), 1)[0]
+			}
+			words := c.enterQuery(c.at[0])
 			for h := range laneRows {
-				key := f.Do("min.s32", c.at[h], lastKey)
-				if c.moves {
-					key = f.Do("max.s32", key, asm.Int(0))
-				}
 				given := map[string]asm.Value{}
 				for name, acc := range arrays {
 					given[name] = acc[j][2*h+side]
 				}
-				c.followOne(given, words, key, h, first+j*emit.FragmentCols+side)
+				for _, name := range slices.Sorted(maps.Keys(words)) {
+					four := words[name]
+					given[name] = c.Choose(odd, four[2*h+1], four[2*h])
+				}
+				c.followOne(given, c.nearest(c.at[h], lastKey), blockOfRows-1-(first+j*emit.FragmentCols+side)+2*h)
 				there := f.Do("and.pred", f.Do("setp.lt.s32", row, c.height), f.Do("setp.lt.s32", c.at[h], c.size))
 				if c.moves {
 					there = f.Do("and.pred", there, f.Do("setp.le.s32", asm.Int(0), c.at[h]))
@@ -263,36 +268,9 @@ func (c *keyRows) elementsOf(block asm.Value, first int, arrays map[string][][]a
 	return rounded
 }
 
-// enterQuery sets the variables to a query, and returns its random words for four keys; a lane
-// has two of these keys.
-func (c *keyRows) enterQuery(block, row asm.Value) map[string][]asm.Value {
-	f := c.F
-	at, words := c.statsOf(block, row), map[string][]asm.Value{}
-	for i, name := range c.stats {
-		c.Vars[name] = c.Load(at.Further(i), 1)[0]
-	}
-	for _, s := range c.follow {
-		switch s := s.(type) {
-		case *kernel.Let:
-			if c.needed[s.Name] && plainLet(s) {
-				c.Vars[s.Name] = c.Value(s.Value)
-			}
-		case *kernel.Random:
-			counter := f.Do("add.s32", c.Value(expr.New(expr.Div, s.Base, expr.Int(emit.PhiloxWords))), f.Do("shr.u32", c.at[0], asm.Int(2)))
-			four := c.WordsOf(s)(counter)
-			words[s.Dst] = four[:]
-		}
-	}
-	return words
-}
-
-// followOne computes the statements that follow for an element: key h of a lane, and its query that is
-// so many rows behind the lane's first one.
-func (c *keyRows) followOne(given map[string]asm.Value, words map[string][]asm.Value, key asm.Value, h, behind int) {
-	odd := c.F.Do("setp.ne.s32", c.F.Do("and.b32", c.keyOf[0], asm.Int(1)), asm.Int(0))
-	for _, name := range slices.Sorted(maps.Keys(words)) {
-		given[name] = c.Choose(odd, words[name][2*h+1], words[name][2*h])
-	}
+// followOne computes the statements that follow for an element of a query, whose variables are set, and
+// a key. Elements of bands are so many places further than the lane's.
+func (c *keyRows) followOne(given map[string]asm.Value, key asm.Value, further int) {
 	for _, s := range c.follow {
 		set, ok := s.(*kernel.Set)
 		if !ok {
@@ -303,7 +281,7 @@ func (c *keyRows) followOne(given map[string]asm.Value, words map[string][]asm.V
 			if v, ok := given[e.Name]; ok {
 				so[e] = v
 			} else if n := bandAt(c.m.bands, e, set.Axes[0].Var); n >= 0 {
-				so[e] = c.Load(c.bands[n].Further(blockOfRows-1-behind+2*h), 1)[0]
+				so[e] = c.Load(c.bands[n].Further(further), 1)[0]
 			}
 		}
 		c.Vars[set.Axes[0].Var] = key

@@ -66,11 +66,17 @@ func (a *attend) along(r *kernel.Reduce) {
 	sums, op := a.sums(r), emit.Reductions[r.Op].Op
 	for h := range a.row {
 		a.enter(h)
-		for m := range a.width / a.group {
+		for m := range (a.width + a.group - 1) / a.group {
 			column := a.F.Do("add.s32", a.key, asm.Int(m*a.group))
-			for _, v := range a.beside(r.Value, r.Axis.Var, column, h, m) {
-				a.F.Into(sums[h][m], op, sums[h][m], v)
+			there := asm.Bool(true)
+			if (m+1)*a.group > a.width {
+				there = a.F.Do("setp.lt.s32", column, asm.Int(a.width))
 			}
+			a.When(there, func() {
+				for _, v := range a.beside(r.Value, r.Axis.Var, column, h, m) {
+					a.F.Into(sums[h][m], op, sums[h][m], v)
+				}
+			})
 		}
 	}
 	a.combine(r, sums)
@@ -117,7 +123,7 @@ func (a *attend) elements(from, to, m int, key asm.Value) {
 				given[s.Dst] = words[:]
 			case *kernel.Set:
 				if a.wants(s.Dst.Name) {
-					given[s.Dst.Name] = a.each4(s.Value, s.Axes[0].Var, h, m, key, given)
+					given[s.Dst.Name] = a.each4(s.Value, s.Axes[0].Var, key, given, a.nearBand(h, m))
 				}
 			}
 		}
@@ -131,9 +137,10 @@ func (a *attend) elements(from, to, m int, key asm.Value) {
 	}
 }
 
-// each4 computes an expression for row h of a lane and its four keys of group m. Where it reads
-// memory, the last key stands in for keys that do not exist.
-func (a *attend) each4(value *expr.Expr, name string, h, m int, key asm.Value, given map[string][]asm.Value) []asm.Value {
+// each4 computes an expression for four adjacent keys of a row, whose variables are set. Elements of
+// arrays are given; band has the elements of bands by the number of a key. Where it reads memory, the
+// last key stands in for keys that do not exist.
+func (a *attend) each4(value *expr.Expr, name string, key asm.Value, given map[string][]asm.Value, band func(n, key int) asm.Value) []asm.Value {
 	value = a.Own(value)
 	last := a.F.Do("add.s32", a.size, asm.Int(-1))
 	fours, reads := map[*expr.Expr][]asm.Value{}, false
@@ -144,7 +151,7 @@ func (a *attend) each4(value *expr.Expr, name string, h, m int, key asm.Value, g
 			fours[e] = four
 		case n >= 0:
 			for i := range 4 {
-				fours[e] = append(fours[e], a.nearBand(n, h, m*a.group+i))
+				fours[e] = append(fours[e], band(n, i))
 			}
 		case a.adjacent(e, name):
 			fours[e] = a.loadFour(e, name, key, last)
@@ -160,7 +167,7 @@ func (a *attend) each4(value *expr.Expr, name string, h, m int, key asm.Value, g
 		}
 		at := a.F.Do("add.s32", key, asm.Int(i))
 		if reads {
-			at = a.F.Do("min.s32", at, last)
+			at = a.nearest(at, last)
 		}
 		a.Vars[name] = at
 		vs = append(vs, a.Eval(value, so))
@@ -177,6 +184,15 @@ func (a *attend) adjacent(e *expr.Expr, name string) bool {
 	return ok && expr.IsInt(coef, 1)
 }
 
+// nearest returns a key, or the nearest one that exists.
+func (a *attend) nearest(key, last asm.Value) asm.Value {
+	key = a.F.Do("min.s32", key, last)
+	if a.moves {
+		key = a.F.Do("max.s32", key, asm.Int(0))
+	}
+	return key
+}
+
 // loadFour loads elements of four keys, together if all keys exist and the first element lies at a
 // multiple of four.
 func (a *attend) loadFour(e *expr.Expr, name string, key, last asm.Value) []asm.Value {
@@ -184,6 +200,9 @@ func (a *attend) loadFour(e *expr.Expr, name string, key, last asm.Value) []asm.
 	a.Vars[name] = key
 	aligned := f.Do("setp.eq.s32", f.Do("and.b32", a.Value(e.Args[0]), asm.Int(3)), asm.Int(0))
 	together := f.Do("and.pred", aligned, f.Do("setp.le.s32", f.Do("add.s32", key, asm.Int(3)), last))
+	if a.moves {
+		together = f.Do("and.pred", together, f.Do("setp.le.s32", asm.Int(0), key))
+	}
 	var vs []asm.Value
 	for range 4 {
 		vs = append(vs, f.Variable(asm.F32(0)))
@@ -191,7 +210,7 @@ func (a *attend) loadFour(e *expr.Expr, name string, key, last asm.Value) []asm.
 	f.If(together, func() { f.LoadInto(a.At(e, emit.Known{}).Address, vs...) })
 	f.If(f.Do("not.pred", together), func() {
 		for i, v := range vs {
-			a.Vars[name] = f.Do("min.s32", f.Do("add.s32", key, asm.Int(i)), last)
+			a.Vars[name] = a.nearest(f.Do("add.s32", key, asm.Int(i)), last)
 			f.LoadInto(a.At(e, emit.Known{}).Address, v)
 		}
 	})
@@ -214,7 +233,7 @@ func (a *attend) partial(r *kernel.Reduce, sums [][]asm.Value, m int, key asm.Va
 	f, op := a.F, emit.Reductions[r.Op]
 	for h := range a.row {
 		a.enter(h)
-		for i, v := range a.each4(r.Value, r.Axis.Var, h, m, key, a.fourOfAll(h, m)) {
+		for i, v := range a.each4(r.Value, r.Axis.Var, key, a.fourOfAll(h, m), a.nearBand(h, m)) {
 			there := f.Do("setp.lt.s32", f.Do("add.s32", key, asm.Int(i)), a.size)
 			f.Into(sums[h][m], op.Op, sums[h][m], a.Choose(there, v, asm.F32(op.Start)))
 		}

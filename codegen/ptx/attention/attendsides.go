@@ -7,7 +7,7 @@ import (
 )
 
 // follows computes statements [from, to) of follow, and the sides before them.
-func (g *attendGrad) follows(from, to, m int, key asm.Value) {
+func (g *gradCell) follows(from, to, m int, key asm.Value) {
 	for _, s := range g.m.sides {
 		if from <= s.at && s.at <= to {
 			g.elements(from, s.at, m, key)
@@ -20,9 +20,9 @@ func (g *attendGrad) follows(from, to, m int, key asm.Value) {
 
 // aside computes a side for four keys of each row of a lane, together if their elements are at a
 // multiple of four.
-func (g *attendGrad) aside(s side, m int, key asm.Value) {
+func (g *gradCell) aside(s side, m int, key asm.Value) {
 	f, value := g.F, g.Own(s.Value)
-	for h := range laneRows {
+	for h := range g.row {
 		g.enter(h)
 		arrays, shift := g.fourOfAll(h, m), g.Value(s.shift)
 		apart := f.Do("setp.lt.s32", g.row[h], g.height)
@@ -55,7 +55,7 @@ func (g *attendGrad) aside(s side, m int, key asm.Value) {
 }
 
 // asideOfFour stores a side's adjacent elements. It reads their old values together.
-func (g *attendGrad) asideOfFour(s side, key asm.Value, arrays map[string][]asm.Value) {
+func (g *gradCell) asideOfFour(s side, key asm.Value, arrays map[string][]asm.Value) {
 	value, name := g.Own(s.Value), s.Axes[0].Var
 	loaded, old := map[*expr.Expr][]asm.Value{}, g.Own(s.Dst)
 	g.Vars[name] = key
@@ -73,18 +73,18 @@ func (g *attendGrad) asideOfFour(s side, key asm.Value, arrays map[string][]asm.
 
 // rest computes the elements of sides that correspond to no key, with 0 for elements of arrays.
 // The lanes of a row take them round-robin.
-func (g *attendGrad) rest() {
+func (g *gradCell) rest() {
 	f := g.F
 	for _, s := range g.m.sides {
 		if !s.every {
 			continue
 		}
 		value, arrays := g.Own(s.Value), g.m.names()
-		for h := range laneRows {
+		for h := range g.row {
 			g.enter(h)
 			shift, size := g.Value(s.shift), g.Value(s.Axes[0].Size)
 			limit := g.Choose(f.Do("setp.lt.s32", g.row[h], g.height), size, asm.Int(0))
-			g.Count(f.Do("shr.u32", g.key, asm.Int(2)), limit, asm.Int(4), func(place asm.Value) {
+			g.Count(f.Do("shr.u32", g.key, asm.Int(2)), limit, asm.Int(g.group/4), func(place asm.Value) {
 				key := f.Do("sub.s32", place, shift)
 				f.If(f.Do("not.pred", g.isPlace(key, g.size)), func() {
 					g.Vars[s.Axes[0].Var] = place
@@ -102,7 +102,7 @@ func (g *attendGrad) rest() {
 }
 
 // isPlace reports whether 0 <= place < size.
-func (g *attendGrad) isPlace(place, size asm.Value) asm.Value {
+func (g *gradCell) isPlace(place, size asm.Value) asm.Value {
 	f := g.F
 	return f.Do("and.pred", f.Do("setp.le.s32", asm.Int(0), place), f.Do("setp.lt.s32", place, size))
 }

@@ -18,20 +18,6 @@ type window struct {
 // step returns how many keys a part has.
 func (g *attendGrad) step() int { return g.to * emit.FragmentRows }
 
-// lowOf returns the first key of the block that the variables are of.
-func (g *attendGrad) lowOf() asm.Value {
-	if !g.moves {
-		return asm.Int(0)
-	}
-	return g.Value(g.m.low)
-}
-
-// end returns the key after the last one of the block that the variables are of.
-func (g *attendGrad) end() asm.Value { return g.F.Do("add.s32", g.lowOf(), g.size) }
-
-// ofBlock returns the place of a key in the block that the variables are of.
-func (g *attendGrad) ofBlock(key asm.Value) asm.Value { return g.F.Do("sub.s32", key, g.lowOf()) }
-
 // overTurn combines a value of both blocks of a turn, or of the one.
 func (g *attendGrad) overTurn(turn asm.Value, op string, value func() asm.Value) (all asm.Value) {
 	g.inBlock(turn, func() { all = value() })

@@ -1,8 +1,9 @@
 // Package attention has the schedules of attention in BF16 and in F32. A block takes queries of a
 // head. A warp keeps 16 rows of scores in registers from the first product to the second, which are
 // on tensor cores in BF16 (attend.go), and chains of multiply-adds in F32 (wide.go). In the gradient
-// in BF16 a warp has rows of queries first (attendgrad.go), then rows of keys (attendkeys.go). The
-// files attention.go, grad.go and sides.go find these parts in a kernel.
+// (gradcell.go) a warp has rows of queries first, then rows of keys: on tensor cores in attendgrad.go
+// and attendkeys.go, in F32 in widegrad.go and widekeys.go. The files attention.go, grad.go and sides.go
+// find these parts in a kernel.
 package attention
 
 import (

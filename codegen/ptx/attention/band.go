@@ -117,9 +117,11 @@ func (a *attend) enterBands(before asm.Value) {
 	}
 }
 
-// nearBand returns an element of a band: row h of a lane, and so many keys after its first one.
-func (a *attend) nearBand(i, h, further int) asm.Value {
-	return a.Load(a.nearBands[i].Further((len(a.row)-1-h)*warpRows/len(a.row)+further), 1)[0]
+// nearBand returns the elements of bands for row h of a lane and its four keys of group m.
+func (a *attend) nearBand(h, m int) func(n, key int) asm.Value {
+	return func(n, key int) asm.Value {
+		return a.Load(a.nearBands[n].Further((len(a.row)-1-h)*warpRows/len(a.row)+m*a.group+key), 1)[0]
+	}
 }
 
 // ofBand returns the place of a distance in a band.

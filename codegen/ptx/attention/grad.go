@@ -24,7 +24,8 @@ type attentionGrad struct {
 	sides     []side
 	line      *lineSum              // nil: it has no sums by distance
 	arrays    []*kernel.Dot         // products by query and key
-	rounded   map[string]*expr.Expr // the element that each tile rounds
+	typ       expr.Type             // of the products' factors: BF16 or F32
+	rounded   map[string]*expr.Expr // the element that each tile rounds; an element of the tile itself in F32
 	byQuery   []gradient
 	byKey     []gradient
 	low       *expr.Expr // the first key of a block; nil: it is key 0 for all blocks
@@ -39,7 +40,7 @@ type gradient struct {
 
 // PlanGrad plans a gradient of attention for tensor cores.
 func PlanGrad(k *kernel.Kernel, l emit.Launches) (p emit.Plan, why string) {
-	g, why := attentionGradOf(k)
+	g, why := attentionGradOf(k, expr.BF16)
 	if why == "" {
 		why = g.unfit(l.Aligned)
 	}
@@ -51,8 +52,8 @@ func PlanGrad(k *kernel.Kernel, l emit.Launches) (p emit.Plan, why string) {
 	return emit.Plan{Threads: gradWarps * emit.WarpThreads, Whole: true, Pieces: pieces, Cells: func(p *emit.Builder) (emit.Cells, error) { return gradCells(p, k, g), nil }}, ""
 }
 
-func attentionGradOf(k *kernel.Kernel) (g *attentionGrad, why string) {
-	g = &attentionGrad{rounded: map[string]*expr.Expr{}}
+func attentionGradOf(k *kernel.Kernel, factors expr.Type) (g *attentionGrad, why string) {
+	g = &attentionGrad{typ: factors, rounded: map[string]*expr.Expr{}}
 	body, why := g.overExamples(k.Body)
 	if why != "" {
 		return nil, why
@@ -106,7 +107,7 @@ func (g *attentionGrad) ofBlock(body []kernel.Stmt, buffers map[string]bool) str
 		case *kernel.Let:
 			g.inner = append(g.inner, s)
 		case *kernel.Dot:
-			if why := g.product(s); why != "" {
+			if why := g.product(s, buffers); why != "" {
 				return why
 			}
 		case *kernel.For:
@@ -135,7 +136,7 @@ func (g *attentionGrad) ofBlock(body []kernel.Stmt, buffers map[string]bool) str
 		return "it has no scores"
 	case g.line != nil && g.line.at != len(g.follow):
 		return "its rows go on after their sums by distance"
-	case g.low != nil && slices.ContainsFunc(g.follow, func(s kernel.Stmt) bool { r, ok := s.(*kernel.Reduce); return ok && !g.ofHead(r, buffers) }):
+	case g.low != nil && g.typ == expr.BF16 && slices.ContainsFunc(g.follow, func(s kernel.Stmt) bool { r, ok := s.(*kernel.Reduce); return ok && !g.ofHead(r, buffers) }):
 		return "it reduces rows over the keys of a window"
 	}
 	g.bands = slices.DeleteFunc(bandsOf(g.follow, buffers), func(b band) bool { return !g.alongDistance(b.first) })
@@ -201,9 +202,9 @@ func (g *attentionGrad) neededByElements() map[string]bool {
 }
 
 // product adds a product to arrays or gradients by the sizes of its axes.
-func (g *attentionGrad) product(d *kernel.Dot) string {
-	if len(d.Axes) != 3 || d.B.Type != expr.BF16 || d.A.Type != expr.BF16 {
-		return "its products are not of BF16"
+func (g *attentionGrad) product(d *kernel.Dot, buffers map[string]bool) string {
+	if len(d.Axes) != 3 || d.B.Type != g.typ || d.A.Type != g.typ || d.Split {
+		return "its products are not of " + g.typ.String()
 	}
 	if g.scores == nil {
 		g.scores = d
@@ -213,6 +214,10 @@ func (g *attentionGrad) product(d *kernel.Dot) string {
 		return expr.Equal(have, want) || expr.Equal(expr.New(expr.Max, have, expr.Int(0)), g.meaning(want))
 	}
 	source := g.rounded[d.A.Name]
+	if g.typ == expr.F32 && !buffers[d.A.Name] {
+		source = expr.NewElem(d.A.Name, expr.F32, g.place())
+		g.rounded[d.A.Name] = source
+	}
 	switch {
 	case !d.Zero && !(source != nil && size(0, 1)):
 		return "its products do not begin with 0"
@@ -401,18 +406,21 @@ func factorAt(all []flat.Operand, o flat.Operand) int {
 	})
 }
 
-// unfit says why tensor cores cannot compute the products; "" if they can.
+// unfit says why the products do not fit; "" if they do.
 func (g *attentionGrad) unfit(aligned map[string]bool) string {
 	lets := meanings(slices.Concat(g.lets, g.inner))
-	if !wholeFragments(g.scores.Axes[2].Size) {
+	switch w := g.scores.Axes[2].Size; {
+	case g.typ == expr.BF16 && !wholeFragments(w):
 		return "the width of a head is no multiple of 16 up to 128"
+	case g.typ == expr.F32 && !(w.IsConst() && w.I%wideUnit == 0 && w.I >= narrowestHead && w.I <= widestGrad):
+		return "the width of a head is no multiple of 4 from 16 to 64"
 	}
 	qs, ks := g.factors()
 	if len(qs) != 2 {
 		return "it has not two products by query and key"
 	}
 	for _, o := range slices.Concat(qs, ks) {
-		if why := inWholeUnits(o, emit.UnitWide, lets, aligned); why != "" {
+		if why := inWholeUnits(o, emit.UnitBytes/kernel.Bytes(g.typ), lets, aligned); why != "" {
 			return why
 		}
 	}

@@ -1,6 +1,8 @@
 package attention
 
 import (
+	"slices"
+
 	"github.com/arithlang/mlc/codegen/ptx/asm"
 	"github.com/arithlang/mlc/codegen/ptx/emit"
 	"github.com/arithlang/mlc/compiler/expr"
@@ -50,19 +52,20 @@ func (g *attendGrad) stride() int { return g.many + 16 }
 
 // lineTiles returns the tiles that the sums need: their own, and the array for the queries and keys
 // that are in shared memory.
-func (g *attendGrad) lineTiles(once []kernel.Stmt) (tiles []kernel.Stmt) {
+func (g *attendGrad) lineTiles(once []kernel.Stmt) []kernel.Stmt {
 	l := g.m.line
 	if l == nil {
 		return nil
 	}
-	for _, t := range once {
-		if t := t.(*kernel.Tile); t.Name == l.sum {
-			l.size = t.Shape[0]
-			tiles = append(tiles, t)
-		}
-	}
 	size := expr.Int(int64(g.together * blockOfRows * g.stride()))
-	return append(tiles, &kernel.Tile{Name: lineTile, Type: expr.F32, Shape: []*expr.Expr{size}})
+	return []kernel.Stmt{l.tile(once), &kernel.Tile{Name: lineTile, Type: expr.F32, Shape: []*expr.Expr{size}}}
+}
+
+// tile returns the tile of the sums, and sets their number.
+func (l *lineSum) tile(once []kernel.Stmt) kernel.Stmt {
+	i := slices.IndexFunc(once, func(t kernel.Stmt) bool { return t.(*kernel.Tile).Name == l.sum })
+	l.size = once[i].(*kernel.Tile).Shape[0]
+	return once[i]
 }
 
 // beginLine clears the rows that lines add up. A barrier follows before warps keep theirs.
@@ -96,8 +99,7 @@ func (g *attendGrad) keepLine(m int, key asm.Value) {
 	}
 }
 
-// addLine adds the rows of a block, or of two, for the keys in shared memory, from first on. A thread adds up the rows
-// of a distance, in order.
+// addLine adds the rows of a block, or of two, for the keys in shared memory, from first on.
 func (g *attendGrad) addLine(block, first asm.Value) {
 	l := g.m.line
 	if l == nil {
@@ -107,8 +109,15 @@ func (g *attendGrad) addLine(block, first asm.Value) {
 	f.Barrier()
 	var origin asm.Value
 	g.inBlock(block, func() { origin = f.Do("add.s32", g.Value(l.first), g.ofBlock(first)) })
+	g.addDistances(origin, g.Slices[lineTile], rows, g.many, g.stride())
+}
+
+// addDistances adds rows with so many keys to sums by distance; row 0 begins at the origin. Rows are
+// stride elements apart. A thread adds up the rows of a distance, in order.
+func (g *gradCell) addDistances(origin asm.Value, tile emit.Address, rows, keys, stride int) {
+	f, l := g.F, g.m.line
 	size := g.Value(l.size)
-	g.Count(g.Group.ID, asm.Int(rows+g.many-1), asm.Int(g.Group.Threads), func(i asm.Value) {
+	g.Count(g.Group.ID, asm.Int(rows+keys-1), asm.Int(g.Group.Threads), func(i asm.Value) {
 		apart := f.Do("add.s32", i, asm.Int(1-rows)) // from a row to its column
 		place := f.Do("add.s32", origin, apart)
 		f.If(g.isPlace(place, size), func() {
@@ -117,12 +126,12 @@ func (g *attendGrad) addLine(block, first asm.Value) {
 			// Lanes take the same row at a time: their places are then adjacent.
 			first := f.Do("sub.s32", apart, g.Lane)
 			begin := f.Do("max.s32", f.Do("sub.s32", asm.Int(1-emit.WarpThreads), first), asm.Int(0))
-			end := f.Do("min.s32", f.Do("sub.s32", asm.Int(g.many), first), asm.Int(rows))
+			end := f.Do("min.s32", f.Do("sub.s32", asm.Int(keys), first), asm.Int(rows))
 			g.Count(begin, end, asm.Int(1), func(r asm.Value) {
 				column := f.Do("add.s32", r, apart)
-				from := g.Element(g.Slices[lineTile], f.Do("mad.lo.s32", r, asm.Int(g.stride()), column))
+				from := g.Element(tile, f.Do("mad.lo.s32", r, asm.Int(stride), column))
 				x := f.Variable(asm.F32(0))
-				f.Guarded(f.Do("setp.lt.u32", column, asm.Int(g.many)), func() { f.LoadInto(from.Address, x) })
+				f.Guarded(f.Do("setp.lt.u32", column, asm.Int(keys)), func() { f.LoadInto(from.Address, x) })
 				f.Into(sum, "add.rn.f32", sum, x)
 			})
 			f.Store(at.Address, sum)

@@ -41,8 +41,10 @@ type wide struct {
 	room    int          // keys in shared memory
 	pitch   int          // elements between rows of factors
 	factors emit.Address // queries, then keys or values
-	q, k, v emit.Address // a lane's first row of queries and of keys, its first columns of values
-	ragged  emit.Address // its columns of values in the last 32, if there are fewer
+	weights emit.Address
+	onward  bool         // other rows follow those of values that have weights
+	q, k    emit.Address // a lane's first row of queries and of keys
+	v       columns      // of values
 	put     emit.Address // its first weights
 	take    emit.Address // the weights of its first row
 	scratch emit.Address // its first scores of many keys
@@ -86,22 +88,36 @@ func wideCells(p *emit.Builder, k *kernel.Kernel, m *attention) emit.Cells {
 		f.Beside = wideBeside - 2 // the results of wide heads take more registers
 	}
 	a.factors = a.array("factors", (m.MostRows()+a.room)*a.pitch)
-	weights := a.array(weightsName, m.MostRows()*weightPitch)
+	a.enterWeights(m.MostRows())
 	tiles := append(a.bandTiles(m.MostRows()), a.scoresTile(k.Once))
 	p.Place(tiles, nil)
 	a.enterBands(asm.Int(0))
 	t := f.Do("shr.u32", a.key, asm.Int(2))
 	a.q = p.Element(a.factors, f.Do("mul.lo.s32", a.row[0], asm.Int(a.pitch)))
 	keys := a.factors.Further(m.MostRows() * a.pitch)
-	a.k, a.v = p.Element(keys, f.Do("mul.lo.s32", t, asm.Int(a.pitch))), p.Element(keys, a.key)
-	a.ragged = p.Element(keys.Further(a.width/wideColumns*wideColumns), f.Do("min.s32", a.key, asm.Int(max(a.width%wideColumns-wideUnit, 0))))
-	a.take = p.Element(weights, f.Do("mul.lo.s32", a.row[0], asm.Int(weightPitch)))
-	a.put = p.Element(a.take, a.key)
+	a.k, a.v = p.Element(keys, f.Do("mul.lo.s32", t, asm.Int(a.pitch))), a.columnsOf(keys)
 	a.scratch = p.Element(p.Slices[scoresName], f.Do("mul.lo.s32", p.Group.ID, asm.Int(wideUnit)))
 	return a.cells(k.Grid, func() {
 		a.open = a.Choose(f.Do("setp.lt.s32", first, a.height), a.size, asm.Int(0))
 		f.If(f.Do("setp.lt.s32", asm.Int(0), a.height), a.cell)
 	})
+}
+
+// A columns is where a lane has its columns of a factor in row 0, in the first 32 and in the last ones, if
+// these are fewer.
+type columns struct{ first, last emit.Address }
+
+// columnsOf returns a lane's columns of a factor.
+func (a *wide) columnsOf(at emit.Address) columns {
+	last := a.F.Do("min.s32", a.key, asm.Int(max(a.width%wideColumns-wideUnit, 0)))
+	return columns{a.Element(at, a.key), a.Element(at.Further(a.width/wideColumns*wideColumns), last)}
+}
+
+// enterWeights allocates the weights of so many rows.
+func (a *wide) enterWeights(rows int) {
+	a.weights = a.array(weightsName, rows*weightPitch)
+	a.take = a.Element(a.weights, a.F.Do("mul.lo.s32", a.row[0], asm.Int(weightPitch)))
+	a.put = a.Element(a.take, a.key)
 }
 
 // array allocates so many elements of shared memory.
@@ -140,9 +156,14 @@ func (a *wide) cell() {
 	f.If(more, a.often)
 }
 
-// copy begins to copy rows of a head, from first on, to rows from top on. Rows from left on are 0, up
-// to a whole group. Key 4 n + i of a permuted group goes to row 8 i + n.
+// copy is copyTo for rows from top on of the factors.
 func (a *wide) copy(top int, from flat.Operand, rows int, first, left asm.Value, permuted bool) {
+	a.copyTo(a.factors.Further(top*a.pitch), from, rows, first, left, permuted)
+}
+
+// copyTo begins to copy rows of a head, from first on. Rows from left on are 0, up to a whole group.
+// Key 4 n + i of a permuted group goes to row 8 i + n.
+func (a *wide) copyTo(factor emit.Address, from flat.Operand, rows int, first, left asm.Value, permuted bool) {
 	f, units := a.F, a.width/wideUnit
 	together := min(1<<(bits.Len(uint(a.Group.Threads/units))-1), wideGroup) // rows
 	row, unit := a.Divide(a.Group.ID, asm.Int(units))
@@ -153,7 +174,7 @@ func (a *wide) copy(top int, from flat.Operand, rows int, first, left asm.Value,
 		place = func(row int) int { return row&^31 | row&3<<3 | row>>2&7 }
 		at = f.Do("or.b32", f.Do("shl.b32", f.Do("and.b32", row, asm.Int(3)), asm.Int(3)), f.Do("shr.u32", row, asm.Int(2)))
 	}
-	to := a.Element(a.factors.Further(top*a.pitch), f.Do("mad.lo.s32", at, asm.Int(a.pitch), near))
+	to := a.Element(factor, f.Do("mad.lo.s32", at, asm.Int(a.pitch), near))
 	source := a.Operand(from, f.Do("add.s32", first, row), near)
 	by := a.Stride(source, from.RS, together)
 	mine := asm.Bool(true)
@@ -327,12 +348,15 @@ func (a *wide) kept(first asm.Value, m, h int) emit.Address {
 }
 
 // begin sets the scores to 0.
-func (a *wide) begin() {
+func (a *wide) begin() { a.parts[a.scores.Dst.Name] = a.zeroArray() }
+
+// zeroArray returns a lane's elements of an array by query and key.
+func (a *wide) zeroArray() emit.Accumulators {
 	p := make(emit.Accumulators, a.to)
 	for m := range p {
 		p[m] = a.fours(len(a.row))
 	}
-	a.parts[a.scores.Dst.Name] = p
+	return p
 }
 
 // zeros returns a lane's results, by row and 32 columns.
@@ -366,27 +390,28 @@ func (a *wide) multiply(first asm.Value, m0, m1 int) {
 		k, one := a.k.Further((m-m0)*wideGroup*a.pitch), sees(m)
 		if m+1 < m1 {
 			two := sees(m + 1)
-			f.If(two, func() { a.products(k, m, m+1) })
+			f.If(two, func() { a.products(a.scores.Dst.Name, a.q, warpRows/wideRows, k, m, m+1) })
 			one = f.Do("and.pred", one, f.Do("not.pred", two))
 		}
-		f.If(one, func() { a.products(k, m) })
+		f.If(one, func() { a.products(a.scores.Dst.Name, a.q, warpRows/wideRows, k, m) })
 	}
 }
 
-// products adds the products of queries and of adjacent groups of keys, from k on.
-func (a *wide) products(k emit.Address, groups ...int) {
-	q, k := a.Pointer(a.q), a.Pointer(k)
+// products adds the products of a lane's rows, from q on and so far apart, and of adjacent groups of keys,
+// from k on, to an array.
+func (a *wide) products(array string, q emit.Address, apart int, k emit.Address, groups ...int) {
+	q, k = a.Pointer(q), a.Pointer(k)
 	a.Count(asm.Int(0), asm.Int(a.width/wideUnit), asm.Int(1), func(asm.Value) {
 		var x [][]asm.Value
 		for h := range a.row {
-			x = append(x, a.Load(q.Further(h*warpRows/wideRows*a.pitch), wideUnit))
+			x = append(x, a.Load(q.Further(h*apart*a.pitch), wideUnit))
 		}
 		for n, m := range groups {
 			for i := range wideUnit {
 				y := a.Load(k.Further((n*wideGroup+8*i)*a.pitch), wideUnit)
 				for e := range wideUnit {
 					for h := range a.row {
-						acc := a.four(a.scores.Dst.Name, h, m)[i]
+						acc := a.four(array, h, m)[i]
 						a.F.Into(acc, "fma.rn.f32", x[h][e], y[e], acc)
 					}
 				}
@@ -410,61 +435,105 @@ func (a *wide) weigh(o emit.Accumulators, from int, first asm.Value, top, m0, m1
 			f.WarpSync() // all lanes have read the weights before
 		}
 		for h := range a.row {
-			four := make([]asm.Value, wideUnit)
-			for i, w := range a.four(a.scores.Dst.Name, h, m) {
-				there := f.Do("setp.lt.s32", f.Do("add.s32", key, asm.Int(i)), a.size)
-				four[i] = a.Choose(there, w, asm.F32(float32(math.Copysign(0, -1))))
-			}
-			f.Store(a.put.Further(h*warpRows/wideRows*weightPitch).Address, four...)
+			a.putFour(h, a.four(a.scores.Dst.Name, h, m), key, a.size)
 		}
 		f.WarpSync()
 		left := f.Do("sub.s32", a.size, f.Do("add.s32", first, asm.Int(m*wideGroup)))
 		left = f.Do("min.s32", left, asm.Int(wideGroup))
-		a.addValues(o, (top+(m-m0)*wideGroup)*a.pitch, left)
+		further := (top + (m-m0)*wideGroup) * a.pitch
+		a.addValues(o, columns{a.v.first.Further(further), a.v.last.Further(further)}, left, 1, nil)
 	})
 	a.from, a.to = least, many
 }
 
-// addValues adds the products of left weights with values, whose first row is further elements on.
-func (a *wide) addValues(o emit.Accumulators, further int, left asm.Value) {
-	w, v, ragged := a.Pointer(a.take), a.Pointer(a.v.Further(further)), a.Pointer(a.ragged.Further(further))
-	a.Count(asm.Int(0), left, asm.Int(wideUnit), func(asm.Value) {
-		var x [][]asm.Value
-		for h := range a.row {
-			x = append(x, a.Load(w.Further(h*warpRows/wideRows*weightPitch), wideUnit))
-		}
+// putFour stores four weights of row h. Weights from size on do not exist: they become -0.
+func (a *wide) putFour(h int, four []asm.Value, first, size asm.Value) {
+	so := make([]asm.Value, len(four))
+	for i, w := range four {
+		there := a.F.Do("setp.lt.s32", a.F.Do("add.s32", first, asm.Int(i)), size)
+		so[i] = a.Choose(there, w, asm.F32(float32(math.Copysign(0, -1))))
+	}
+	a.F.Store(a.put.Further(h*warpRows/wideRows*weightPitch).Address, so...)
+}
+
+// addValues adds the products of left weights with values, in rows that are so far apart: 1, or 8 if they
+// are permuted. It leaves out rows of the results that are not there; nil: all are.
+func (a *wide) addValues(o emit.Accumulators, v columns, left asm.Value, apart int, there []asm.Value) {
+	w, first, last := a.Pointer(a.take), a.Pointer(v.first), a.Pointer(v.last)
+	next := asm.Int(emit.UnitBytes * a.pitch)
+	if apart > 1 {
+		next = asm.Int(emit.WordBytes * a.pitch)
+	}
+	whole := left
+	if a.onward {
+		whole = a.F.Do("and.b32", left, asm.Int(-wideUnit))
+	}
+	a.Count(asm.Int(0), whole, asm.Int(wideUnit), func(asm.Value) {
+		x := a.weightsAt(w)
 		for i := range wideUnit {
-			for j := range o[0] {
-				at := v.Further(i*a.pitch + j*wideColumns)
-				if j == a.width/wideColumns {
-					at = ragged.Further(i * a.pitch)
-				}
-				for c, y := range a.Load(at, wideUnit) {
-					for h := range a.row {
-						a.F.Into(o[h][j][c], "fma.rn.f32", x[h][i], y, o[h][j][c])
-					}
+			a.addOne(o, x, i, columns{first, last}, apart, there)
+		}
+		a.Advance(w, asm.Int(emit.UnitBytes))
+		a.Advance(first, next)
+		a.Advance(last, next)
+	})
+	if a.onward {
+		rest := a.F.Do("and.b32", left, asm.Int(wideUnit-1))
+		a.F.If(a.F.Do("setp.lt.s32", asm.Int(0), rest), func() {
+			x := a.weightsAt(w)
+			for i := range wideUnit - 1 {
+				a.F.If(a.F.Do("setp.lt.s32", asm.Int(i), rest), func() { a.addOne(o, x, i, columns{first, last}, apart, there) })
+			}
+		})
+	}
+}
+
+// weightsAt loads four weights of each row of a lane.
+func (a *wide) weightsAt(w emit.Address) (x [][]asm.Value) {
+	for h := range a.row {
+		x = append(x, a.Load(w.Further(h*warpRows/wideRows*weightPitch), wideUnit))
+	}
+	return x
+}
+
+// addOne adds the products of weight i of each row with a value.
+func (a *wide) addOne(o emit.Accumulators, x [][]asm.Value, i int, v columns, apart int, there []asm.Value) {
+	for j := range o[0] {
+		at := v.first.Further(i*apart*a.pitch + j*wideColumns)
+		if j == a.width/wideColumns {
+			at = v.last.Further(i * apart * a.pitch)
+		}
+		for c, y := range a.Load(at, wideUnit) {
+			for h := range a.row {
+				add := func() { a.F.Into(o[h][j][c], "fma.rn.f32", x[h][i], y, o[h][j][c]) }
+				if there == nil {
+					add()
+				} else {
+					a.F.Guarded(there[h], add)
 				}
 			}
 		}
-		a.Advance(w, asm.Int(emit.UnitBytes))
-		a.Advance(v, asm.Int(emit.UnitBytes*a.pitch))
-		a.Advance(ragged, asm.Int(emit.UnitBytes*a.pitch))
-	})
+	}
 }
 
 // finish writes the results after their epilogue, and the leaves of each row.
 func (a *wide) finish(o emit.Accumulators) {
+	a.writeWide(o, a.values, a.out, a.row, a.height)
+	a.leave()
+}
+
+// writeWide writes a product after its epilogue, for the rows of a lane below a limit.
+func (a *wide) writeWide(o emit.Accumulators, d *kernel.Dot, out []*kernel.Set, rows []asm.Value, limit asm.Value) {
 	f := a.F
-	for h, row := range a.row {
-		f.If(f.Do("setp.lt.s32", row, a.height), func() {
+	for h, row := range rows {
+		f.If(f.Do("setp.lt.s32", row, limit), func() {
 			for j, four := range o[h] {
 				there := asm.Bool(true)
 				if j == a.width/wideColumns {
 					there = f.Do("setp.lt.s32", a.key, asm.Int(a.width%wideColumns))
 				}
-				a.When(there, func() { a.writeFour(a.values, a.out, row, f.Do("add.s32", a.key, asm.Int(j*wideColumns)), four) })
+				a.When(there, func() { a.writeFour(d, out, row, f.Do("add.s32", a.key, asm.Int(j*wideColumns)), four) })
 			}
 		})
 	}
-	a.leave()
 }
