@@ -84,10 +84,9 @@ func drawnConfig(r *rand.Rand) Config {
 
 // keptOf describes a task in a line.
 func keptOf(c Config) string {
-	line := c.Kind
 	task, err := tasks.New(c, 5)
 	if err != nil {
-		return line + ": " + err.Error()
+		return c.Kind + ": " + err.Error()
 	}
 	h := sha256.New()
 	one := func(p Problem) {
@@ -99,7 +98,7 @@ func keptOf(c Config) string {
 	}
 	i, j := task.Extent()
 	source, target := task.Longest()
-	line += fmt.Sprintf(": extent %d %d, longest %d %d, set %d %d, of %.4g, held out %t", i, j, source, target, task.Set(false), task.Set(true), task.Distinct(), task.HoldsOut())
+	line := fmt.Sprintf("%s: extent %d %d, longest %d %d, set %d %d, of %.4g, held out %t", c.Kind, i, j, source, target, task.Set(false), task.Set(true), task.Distinct(), task.HoldsOut())
 	if task.ByLength() {
 		line += fmt.Sprint(", most recurrences ", task.MostRecurrences())
 	}
@@ -113,7 +112,8 @@ func keptOf(c Config) string {
 		cell[1] = max(cell[1], c.OperandsLo)
 		some := task.Cell(cell[0], cell[1], 3)
 		unseen := task.Unseen(cell[0], cell[1], 2, 3)
-		fmt.Fprintln(h, cell, task.ExpectedSeen(some, 100), task.ExpectedSeen(unseen, 1<<40), task.HasUnseen(cell[0], cell[1]))
+		// Processors that fuse products and sums differ in the last digits.
+		fmt.Fprintf(h, "%v %.6g %.6g %t\n", cell, task.ExpectedSeen(some, 100), task.ExpectedSeen(unseen, 1<<40), task.HasUnseen(cell[0], cell[1]))
 		line += fmt.Sprintf(", %v has %d unseen, %.3g seen", cell, len(unseen), math.Round(1000*task.ExpectedSeen(some, 1000))/1000)
 		for _, p := range append(some, unseen...) {
 			one(p)
