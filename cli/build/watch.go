@@ -19,9 +19,9 @@ import (
 // in several steps.
 const settle = 100 * time.Millisecond
 
-// Watch calls build, and calls it again when one of the files that files lists has changed.
-// It watches folders, since editors replace files. It ends with a signal or an error, but
-// not with an error of build.
+// Watch calls build, and calls it again when one of the files that files lists has changed,
+// also if it changed while build ran. It watches folders, since editors replace files. It
+// ends with a signal or an error, but not with an error of build.
 func Watch(sh *shell.Shell, build func() error, files func() ([]string, error)) error {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -29,12 +29,6 @@ func Watch(sh *shell.Shell, build func() error, files func() ([]string, error)) 
 	}
 	defer w.Close()
 	for {
-		switch err := build(); {
-		case sh.Context.Err() != nil:
-			return context.Cause(sh.Context)
-		case err != nil && !errors.Is(err, shell.ErrShown):
-			fmt.Fprintf(sh.Err, "mlc: %v\n", err)
-		}
 		now, err := shell.Await(sh, files)
 		if err != nil {
 			return err
@@ -43,6 +37,12 @@ func Watch(sh *shell.Shell, build func() error, files func() ([]string, error)) 
 			if err := w.Add(filepath.Dir(f)); err != nil {
 				return fmt.Errorf("cannot watch %s: %w", paths.FromHere(f), err)
 			}
+		}
+		switch err := build(); {
+		case sh.Context.Err() != nil:
+			return context.Cause(sh.Context)
+		case err != nil && !errors.Is(err, shell.ErrShown):
+			fmt.Fprintf(sh.Err, "mlc: %v\n", err)
 		}
 		sh.Say("watching %s", listed(now))
 		if err := awaitChange(sh, w, now); err != nil {
