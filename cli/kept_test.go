@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,8 +18,10 @@ import (
 var update = flag.Bool("update", false, "rewrite the outputs in testdata/kept.txt")
 
 // TestOutputsAsKept runs the commands of testdata/kept.txt, and compares what they print, their exit
-// codes and the figures that they write with what stands there. Of long outputs only the first lines are kept, and a hash.
-// After a change that is right, run it with -update.
+// codes and the figures and models that they write with what stands there. Of long outputs only the
+// first lines are kept, and a hash. After a change that is right, run it with -update. The runs of
+// testdata/runs are models of 60 steps, one with a calibrated bias, one with a best checkpoint and
+// averaged weights.
 func TestOutputsAsKept(t *testing.T) {
 	text, err := os.ReadFile("testdata/kept.txt")
 	if err != nil {
@@ -29,7 +32,7 @@ func TestOutputsAsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	for to, from := range map[string]string{"runs": "../serve/testdata/runs", "specs": "../specs"} {
+	for to, from := range map[string]string{"runs": "../serve/testdata/runs", "trained": "testdata/runs", "specs": "../specs"} {
 		if err := os.CopyFS(filepath.Join(dir, to), os.DirFS(from)); err != nil {
 			t.Fatal(err)
 		}
@@ -79,13 +82,17 @@ func TestOutputsAsKept(t *testing.T) {
 	}
 }
 
-// written lists the figures, with hashes.
+// written lists the figures and models, with hashes.
 func written(t *testing.T, dir string) (all []string) {
-	files, err := filepath.Glob(filepath.Join(dir, "*/*.svg"))
+	figures, err := filepath.Glob(filepath.Join(dir, "*/*.svg"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range files {
+	models, err := filepath.Glob(filepath.Join(dir, "models*/*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range slices.Concat(figures, models) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
