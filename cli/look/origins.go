@@ -21,29 +21,52 @@ var decidesTable = []struct {
 }{
 	{".mask", attends},
 	{".bias", attends},
-	{".rotary", attends},
+	{".rotary", either(attends, hasOp(ir.Rotate))},
+	{".relative", either(attends, hasOp(ir.HeadProduct), named("relative"))},
 	{".scale", attends},
-	{".key_heads", func(_ *ir.Func, v *ir.Value) bool { return v.Op == ir.RepeatHeads || v.Op == ir.SumHeads }},
+	{".key_heads", hasOp(ir.RepeatHeads, ir.SumHeads)},
 	{".dropout", attends},
+	{".q", named("q")},
+	{".k", named("k")},
+	{".v", named("v")},
+	{".o", named("o")},
+	{".qk_norm", either(named("q.norm"), named("k.norm"))},
 	{"model.heads", attends},
 	{"model.dropout", func(_ *ir.Func, v *ir.Value) bool { return v.Attr.Rate > 0 }},
 	{"model.ffn", func(_ *ir.Func, v *ir.Value) bool { return strings.HasPrefix(v.Attr.Name, "ffn.") }},
-	{"model.norm", func(_ *ir.Func, v *ir.Value) bool { return slices.Contains(norms, v.Op) }},
+	{"model.norm", hasOp(norms...)},
+	{"model.bias", func(_ *ir.Func, v *ir.Value) bool { return strings.HasSuffix(v.Attr.Name, ".b") }},
 	{"model.embed.token", inFunction("embed_")},
 	{"model.embed.position", inFunction("embed_")},
+	{"model.embed.norm", both(inFunction("embed_"), hasOp(norms...))},
+	{"model.decoder_only.inject", func(_ *ir.Func, v *ir.Value) bool { return v.Attr.Name == "injected" }},
+	{"model.decoder_only.state", inFunction("start")},
 	{"model.output", inFunction("head")},
 	{"model.head", inFunction("head")},
-	{"train.loss", func(_ *ir.Func, v *ir.Value) bool { return v.Op == ir.CrossEntropy || v.Op == ir.CrossEntropyGrad }},
+	{"train.loss", hasOp(ir.CrossEntropy, ir.CrossEntropyGrad)},
+	{"train.label_smoothing", hasOp(ir.CrossEntropy, ir.CrossEntropyGrad)},
 	{"train.reduce", inFunction("loss_weight")},
 	{"train.optimizer", inFunction("update")},
 	{"train.clip", inFunction("sum_squares")},
-	{"train.grokfast", inFunction("sum_squares")},
-	{"train.grokfast", inFunction("update")},
+	{"train.grokfast", either(inFunction("sum_squares"), inFunction("update"))},
 }
 
 var norms = []ir.Op{ir.LayerNorm, ir.LayerNormGrad, ir.RMSNorm, ir.RMSNormGrad}
 
 func attends(_ *ir.Func, v *ir.Value) bool { return v.Attr.Attn != nil }
+
+// hasOp tests whether a value is of one of some operations.
+func hasOp(ops ...ir.Op) test {
+	return func(_ *ir.Func, v *ir.Value) bool { return slices.Contains(ops, v.Op) }
+}
+
+// named tests for a part of an attention site, which is behind self. or cross. in names.
+func named(part string) test {
+	return func(_ *ir.Func, v *ir.Value) bool {
+		_, name, _ := strings.Cut(strings.TrimPrefix(v.Attr.Name, "d."), ".")
+		return name == part || strings.HasPrefix(name, part+".")
+	}
+}
 
 func inFunction(prefix string) test {
 	return func(f *ir.Func, _ *ir.Value) bool { return strings.HasPrefix(f.Name, prefix) }
@@ -61,8 +84,25 @@ type originRule struct {
 	what test
 }
 
-// sitePaths lists the attention sites.
-var sitePaths = []string{"model.encoder.self", "model.decoder.self", "model.decoder.cross", "model.decoder_only.self"}
+// A site is an attention site of a model.
+type site struct {
+	path  string   // of its attributes
+	in    []string // prefixes of the names of its functions
+	label string   // before the names of its values
+	of    func(m *check.Model) *check.Site
+}
+
+var sites = []site{
+	{"model.encoder.self", []string{"encoder"}, "self", func(m *check.Model) *check.Site { return m.Encoder.Self }},
+	{"model.decoder.self", []string{"decoder"}, "self", func(m *check.Model) *check.Site { return m.Decoder.Self }},
+	{"model.decoder.cross", []string{"decoder", "cross_"}, "cross", func(m *check.Model) *check.Site { return m.Decoder.Cross }},
+	{"model.decoder_only.self", []string{"loop"}, "self", func(m *check.Model) *check.Site {
+		if m.Loop == nil {
+			return nil
+		}
+		return m.Loop.Self
+	}},
+}
 
 // newOrigins reads the settings of a spec in order of precedence. A stage's settings come
 // last, under their paths in the stage.
@@ -85,13 +125,13 @@ func newOrigins(spec *check.Spec, stage string, doc *check.Document) *origins {
 			o.rules = append(o.rules, originRule{o.set[d.path], d.what})
 			continue
 		}
-		for _, site := range sitePaths {
-			o.rules = append(o.rules, originRule{o.set[site+d.path], both(atSite(spec, site), d.what)})
+		for _, s := range sites {
+			o.rules = append(o.rules, originRule{o.set[s.path+d.path], both(s.test(spec), d.what)})
 		}
 	}
-	for _, site := range sitePaths {
-		for name := range definitionsOf(doc, site) {
-			o.define(spec, site, name)
+	for _, s := range sites {
+		for name := range definitionsOf(doc, s.path) {
+			o.define(spec, s, name)
 		}
 	}
 	return o
@@ -99,8 +139,8 @@ func newOrigins(spec *check.Spec, stage string, doc *check.Document) *origins {
 
 // define adds the rule for the definition of a bias or mask that a site uses. It affects
 // the attention of the site. A learned parameter affects the values that hold or read it.
-func (o *origins) define(spec *check.Spec, site, name string) {
-	here := atSite(spec, site)
+func (o *origins) define(spec *check.Spec, s site, name string) {
+	here := s.test(spec)
 	for path, from := range o.set {
 		local, ok := strings.CutPrefix(path, name+".")
 		if !ok {
@@ -125,35 +165,32 @@ func names(v *ir.Value, param string) bool {
 }
 
 func isBiasParam(spec *check.Spec, name string) bool {
-	for _, s := range sites(spec) {
-		if s != nil && slices.ContainsFunc(s.Params, func(l check.BiasParam) bool { return l.Name == name }) {
+	for _, s := range sites {
+		if s := s.of(&spec.Model); s != nil && slices.ContainsFunc(s.Params, func(l check.BiasParam) bool { return l.Name == name }) {
 			return true
 		}
 	}
 	return false
 }
 
-// sites returns the sites of sitePaths.
-func sites(spec *check.Spec) map[string]*check.Site {
-	m := spec.Model
-	return map[string]*check.Site{
-		"model.encoder.self": m.Encoder.Self, "model.decoder.self": m.Decoder.Self, "model.decoder.cross": m.Decoder.Cross,
+// test tests whether a value belongs to the site: by its function, and by the label self or
+// cross or else by its position.
+func (s site) test(spec *check.Spec) test {
+	at := s.of(&spec.Model)
+	return func(f *ir.Func, v *ir.Value) bool {
+		if at == nil || !slices.ContainsFunc(s.in, func(prefix string) bool { return strings.HasPrefix(f.Name, prefix) }) {
+			return false
+		}
+		if label, _, ok := strings.Cut(v.Attr.Name, "."); ok && (label == "self" || label == "cross") {
+			return label == s.label
+		}
+		return v.Pos == at.Pos
 	}
 }
 
-// atSite tests whether a value belongs to an attention site: by its function, and by the
-// label self or cross or else by its position.
-func atSite(spec *check.Spec, path string) test {
-	s := sites(spec)[path]
-	stack, name, _ := strings.Cut(strings.TrimPrefix(path, "model."), ".")
+func either(any ...test) test {
 	return func(f *ir.Func, v *ir.Value) bool {
-		switch label, _, ok := strings.Cut(v.Attr.Name, "."); {
-		case s == nil || !strings.HasPrefix(f.Name, stack):
-			return false
-		case ok && (label == "self" || label == "cross"):
-			return label == name
-		}
-		return v.Pos == s.Pos
+		return slices.ContainsFunc(any, func(t test) bool { return t(f, v) })
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"encoding/xml"
 	"io"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -85,6 +87,29 @@ func TestFollow(t *testing.T) {
 		}
 		if !strings.Contains(grad.String(), c.has) || strings.Contains(grad.String(), c.not) {
 			t.Errorf("line %s, want %q and not %q:\n%s", c.at, c.has, c.not, grad.String())
+		}
+	}
+}
+
+// TestLinesReachKernels wants something in the IR of a step from each attribute of a model, and of
+// each that changes how it is trained. Sizes, and what the trainer does by itself, reach none.
+func TestLinesReachKernels(t *testing.T) {
+	for _, spec := range []string{"decoder_only.arith", "seq2seq.arith"} {
+		tr := traceOf(t, "../cli/look/testdata/"+spec)
+		inside := false
+		for i, l := range tr.columns[0].sections[0].lines {
+			name, _, ok := strings.Cut(l.text, " = ")
+			if inside = inside || strings.HasPrefix(l.text, "model"); !ok || !inside {
+				continue
+			}
+			at, err := find(tr.columns[0].sections, strconv.Itoa(i+1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			silent := slices.Contains([]string{"width", "layers", "times", "average", "budget", "eval.digits"}, strings.TrimSpace(name))
+			if reached := len(tr.follow(at, "grad").Stages) > 0; reached == silent {
+				t.Errorf("%s:%d: %s reaches a value: %v", spec, i+1, l.text, reached)
+			}
 		}
 	}
 }

@@ -215,9 +215,7 @@ func printRows(sh *shell.Shell, tables []table) error {
 func (t *table) texts(row []any) []string {
 	out := make([]string, len(t.heads))
 	for i, cell := range row {
-		if i < len(out) {
-			out[i] = fmt.Sprint(cell)
-		}
+		out[i] = fmt.Sprint(cell)
 	}
 	return out
 }

@@ -62,6 +62,21 @@ func TestRelayWhileTraining(t *testing.T) {
 	}
 }
 
+// TestRelaySays passes messages of the relay to the shell, unless it is to be quiet.
+func TestRelaySays(t *testing.T) {
+	for quiet, want := range map[bool]string{false: "no room\n", true: ""} {
+		var said strings.Builder
+		r, err := relayOf(&shell.Shell{Err: &said}, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.say("no room")
+		if r.end(nil); said.String() != want {
+			t.Errorf("quiet is %v: said %q, want %q", quiet, said.String(), want)
+		}
+	}
+}
+
 // TestRelayOfABadServer reports a failing server once, and does not wait forever for one
 // that does not answer.
 func TestRelayOfABadServer(t *testing.T) {

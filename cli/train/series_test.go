@@ -35,8 +35,9 @@ func TestBestIsInTheTable(t *testing.T) {
 	dir := t.TempDir()
 	s := &series{Builder: build.New(&shell.Shell{}, nil, build.Maker{}), flags: Flags{Training: flags.Training{Out: dir}}}
 	for name, text := range map[string]string{
-		"a": `{"id":0.9,"ood":0.4483,"ood100":0.5,"by_cell":[[1,1,4,4],[2,2,4,3],[3,3,4,2]]}`,
-		"b": `{"id":1,"ood":0.3438,"by_cell":[[1,1,4,4],[2,2,4,4],[3,3,4,4]]}`,
+		"a":    `{"id":0.9,"ood":0.4483,"ood100":0.5,"by_cell":[[1,1,4,4],[2,2,4,3],[3,3,4,2]]}`,
+		"also": `{"id":0.9,"ood":0.4483,"ood100":0.5,"by_cell":[[1,1,4,4],[2,2,4,3],[3,3,4,2]]}`,
+		"b":    `{"id":1,"ood":0.3438,"by_cell":[[1,1,4,4],[2,2,4,4],[3,3,4,4]]}`,
 	} {
 		for file, text := range map[string]string{"eval/result.json": text, "run.json": `{"name":"` + name + `"}`} {
 			path := filepath.Join(dir, name, file)
@@ -48,13 +49,13 @@ func TestBestIsInTheTable(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"a", "b", "c"} {
+	for _, name := range []string{"b", "a", "also", "c"} {
 		j := job{state: done}
 		j.Point.Name, j.Point.Slug = name, name
 		s.jobs = append(s.jobs, j)
 	}
-	s.jobs[2].state = waiting
-	want := "2 done, 1 left with this one; best so far a, exact match: id 90.00 %, ood 44.83 %, ood100 50.00 %"
+	s.jobs[3].state = waiting
+	want := "3 done, 1 left with this one; best so far a, exact match: id 90.00 %, ood 44.83 %, ood100 50.00 %"
 	if got := s.soFar(); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/arithlang/mlc/cli/project"
@@ -8,6 +9,18 @@ import (
 	"github.com/arithlang/mlc/runtime/calibrate"
 	"github.com/arithlang/mlc/runtime/calibration"
 )
+
+// TestAxesOfASimulatedModel wants the axes of a sweep in its trainings.
+func TestAxesOfASimulatedModel(t *testing.T) {
+	sh := &shell.Shell{Context: t.Context(), Err: t.Output()}
+	p, err := project.Compile(sh, project.Training{Source: project.Source{Base: "../..", Name: "specs/small/settle.arith"}, Set: []string{"sweep.train.seed=2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := modelOf(p); err != nil || len(got.Axes) == 0 || !slices.Equal(got.Axes, p.Spec.Axes) {
+		t.Errorf("%v, axes %v, want %v", err, got.Axes, p.Spec.Axes)
+	}
+}
 
 // TestPipelineOf compares the stages that a simulated device trains with those of the spec.
 func TestPipelineOf(t *testing.T) {
