@@ -503,17 +503,9 @@ func tricks(s *check.Model, c *config.Task) []string {
 			all = append(all, what)
 		}
 	}
-	masked := func(site *check.Site) bool { return site != nil && site.Mask != nil }
-	biased := func(site *check.Site) bool { return site != nil && site.Bias != nil }
 	add(s.Position.Kind != "none", s.Position.Kind+" positions")
-	add(masked(s.Decoder.Cross), "mask of cross attention")
-	for _, site := range []*check.Site{s.Encoder.Self, s.Decoder.Self, s.Decoder.Cross} {
-		if biased(site) {
-			add(true, "attention bias")
-			break
-		}
-	}
-	add(s.Loop != nil && biased(s.Loop.Self), "attention bias")
+	add(s.Decoder.Cross != nil && s.Decoder.Cross.Mask != nil, "mask of cross attention")
+	add(slices.ContainsFunc(s.Sites(), func(site *check.Site) bool { return site.Bias != nil }), "attention bias")
 	add(s.Tied, "tied output")
 	add(c.Reversed, "answers lowest digit first")
 	add(c.ReversedOperands, "operands lowest digit first")

@@ -165,12 +165,9 @@ func names(v *ir.Value, param string) bool {
 }
 
 func isBiasParam(spec *check.Spec, name string) bool {
-	for _, s := range sites {
-		if s := s.of(&spec.Model); s != nil && slices.ContainsFunc(s.Params, func(l check.BiasParam) bool { return l.Name == name }) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(spec.Model.Sites(), func(s *check.Site) bool {
+		return slices.ContainsFunc(s.Params, func(l check.BiasParam) bool { return l.Name == name })
+	})
 }
 
 // test tests whether a value belongs to the site: by its function, and by the label self or

@@ -35,7 +35,7 @@ type Spec struct {
 // Given lists the parameters of biases that are not trained, each once.
 func (s *Spec) Given() []BiasParam {
 	var out []BiasParam
-	for _, site := range s.Model.sites() {
+	for _, site := range s.Model.Sites() {
 		for _, param := range site.Params {
 			known := slices.ContainsFunc(out, func(l BiasParam) bool { return l.Name == param.Name })
 			if param.Fixed() && !known {
@@ -46,8 +46,8 @@ func (s *Spec) Given() []BiasParam {
 	return out
 }
 
-// sites lists the attention sites.
-func (m *Model) sites() []*Site {
+// Sites lists the attention sites.
+func (m *Model) Sites() []*Site {
 	all := []*Site{m.Encoder.Self, m.Decoder.Self, m.Decoder.Cross}
 	if m.Loop != nil {
 		all = append(all, m.Loop.Self)

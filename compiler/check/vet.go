@@ -339,7 +339,7 @@ func (c *checker) vetOrder(s *Spec) {
 	}
 	what := "Abacus positions count"
 	if !s.Model.Position.scheme().digits {
-		if what = "di and dj count"; !slices.ContainsFunc(s.Model.sites(), (*Site).coupled) {
+		if what = "di and dj count"; !slices.ContainsFunc(s.Model.Sites(), (*Site).coupled) {
 			return
 		}
 	}

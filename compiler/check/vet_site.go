@@ -34,7 +34,7 @@ func (c *checker) vetDrawn(s *Spec) {
 	if p := s.Model.Position; p.Kind != "random" || p.Inner != "none" {
 		return
 	}
-	read := slices.ContainsFunc(s.Model.sites(), func(site *Site) bool {
+	read := slices.ContainsFunc(s.Model.Sites(), func(site *Site) bool {
 		return site.Rotary != nil || mentions(site.Bias, "pi", "pj")
 	})
 	if !read {
