@@ -2,7 +2,6 @@ package cli
 
 import (
 	"crypto/sha256"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,12 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/arithlang/mlc/cli/build"
+	"github.com/arithlang/mlc/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the outputs in testdata/kept.txt")
 
 // TestOutputsAsKept runs the commands of testdata/kept.txt, and compares what they print, their exit
 // codes and the figures and models that they write with what stands there. Of long outputs only the
@@ -72,15 +68,7 @@ func TestOutputsAsKept(t *testing.T) {
 	for _, name := range written(t, dir) {
 		fmt.Fprintf(&now, "%s\n", name)
 	}
-	if *update {
-		if err := os.WriteFile(file, []byte(now.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(strings.Split(string(text), "\n"), strings.Split(now.String(), "\n")); diff != "" {
-		t.Errorf("(-kept +now):\n%s", diff)
-	}
+	golden.Compare(t, file, now.String())
 }
 
 // written lists the figures and models, with hashes.

@@ -2,48 +2,32 @@ package dsl
 
 import (
 	"bytes"
-	"flag"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
-	"github.com/arithlang/mlc/dsl/diag"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/tools/txtar"
-)
 
-var update = flag.Bool("update", false, "rewrite the expected parts of testdata")
+	"github.com/arithlang/mlc/dsl/diag"
+	"github.com/arithlang/mlc/internal/golden"
+)
 
 // TestFormatFile checks the style by examples, and by specs of version 1 that become version 2.
 func TestFormatFile(t *testing.T) {
-	style, err := filepath.Glob("testdata/format/*.txtar")
-	old, err1 := filepath.Glob("testdata/version1/*.txtar")
-	if err != nil || err1 != nil || len(style) == 0 || len(old) == 0 {
-		t.Fatalf("%d examples of style and %d of version 1: %v, %v", len(style), len(old), err, err1)
-	}
-	for _, file := range slices.Concat(style, old) {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			a, err := txtar.ParseFile(file)
-			if err != nil || len(a.Files) != 2 {
-				t.Fatalf("%d parts, want in and out: %v", len(a.Files), err)
+	for _, folder := range []string{"format", "version1"} {
+		golden.Archives(t, "testdata/"+folder+"/*.txtar", func(t *testing.T, a *txtar.Archive) {
+			if len(a.Files) != 2 {
+				t.Fatalf("%d parts, want in and out", len(a.Files))
 			}
-			got, list := FormatFile(file, a.Files[0].Data)
-			if len(list) > 0 && slices.Contains(old, file) {
+			got, list := FormatFile(t.Name(), a.Files[0].Data)
+			if len(list) > 0 && folder == "version1" {
 				t.Error(list[0].Message)
 			}
-			if *update {
-				a.Files[1].Data = got
-				if err := os.WriteFile(file, txtar.Format(a), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if diff := cmp.Diff(string(a.Files[1].Data), string(got)); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
+			a.Files[1].Data = got
 			checkFormat(t, a.Files[0].Data)
 			checkFormat(t, got)
 		})

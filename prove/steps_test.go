@@ -2,7 +2,6 @@ package prove
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,10 +15,9 @@ import (
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/internal/full"
+	"github.com/arithlang/mlc/internal/golden"
 	"github.com/arithlang/mlc/runtime/ckpt"
 )
-
-var update = flag.Bool("update", false, "write hashes.txt")
 
 // TestHashes builds the trainers of the trials, trains on the processor, and compares the hashes
 // with hashes.txt.
@@ -34,15 +32,7 @@ func TestHashes(t *testing.T) {
 			fmt.Fprintf(&text, "%-14s %-8s %s\n", trial.name, size, onProcessor(t, binary, trial, size))
 		}
 	}
-	if *update {
-		if err := os.WriteFile("hashes.txt", []byte(text.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if text.String() != hashText {
-		t.Errorf("the processor makes other bits than hashes.txt says; -update if that is meant:\n%s", text.String())
-	}
+	golden.Compare(t, "hashes.txt", text.String())
 }
 
 // trialsMain runs the trainer of the package in the first argument.

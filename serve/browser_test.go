@@ -3,7 +3,6 @@ package serve
 import (
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,10 +20,9 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/arithlang/mlc/internal/full"
+	"github.com/arithlang/mlc/internal/golden"
 	"github.com/arithlang/mlc/runtime/lock"
 )
-
-var update = flag.Bool("update", false, "take the screenshots of docs/screenshots again")
 
 // A tab is a tab of a browser. It records errors in the page and the requested addresses.
 type tab struct {
@@ -222,7 +220,7 @@ func TestPages(t *testing.T) {
 					}
 					b.until(`!document.querySelector(".saying")`)
 					b.well(server.URL)
-					if *update {
+					if golden.Updating() {
 						b.shoot(filepath.Join(docs, name+".png"), size.width)
 					}
 				})

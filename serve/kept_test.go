@@ -10,13 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/arithlang/mlc/internal/golden"
 )
 
 // TestPagesAsKept compares the pages of finished runs with a file: their words, and hashes of their
 // drawings, of their numbers and of the whole. After a change that is right, run it with -update.
 func TestPagesAsKept(t *testing.T) {
-	const file = "testdata/pages.txt"
 	dir := runsCopy(t)
 	put(t, dir, "prose/run.json", `{"name":"prose","seed":3,"host":"n1","budget":{"steps":20},"axes":["train.seed"]}`)
 	put(t, dir, "prose/metrics.jsonl", `{"step":10,"examples":80,"tokens":640,"loss":2.5,"lr":0.001,"grad_norm":1,"held_out_loss":2.625,"seconds":4}`+"\n"+
@@ -39,18 +38,7 @@ func TestPagesAsKept(t *testing.T) {
 	for _, h := range []string{"Content-Security-Policy", "X-Content-Type-Options", "Referrer-Policy", "Cross-Origin-Opener-Policy", "Cross-Origin-Resource-Policy", "Cache-Control"} {
 		fmt.Fprintf(&now, "%s: %s\n", h, headers.Get(h))
 	}
-	if *update {
-		if err := os.WriteFile(file, []byte(now.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.Split(string(text), "\n"), strings.Split(now.String(), "\n")); diff != "" {
-		t.Errorf("%s (-kept +now):\n%s", file, diff)
-	}
+	golden.Compare(t, "testdata/pages.txt", now.String())
 }
 
 var (

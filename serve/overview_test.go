@@ -3,12 +3,12 @@ package serve
 import (
 	"fmt"
 	"html"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/arithlang/mlc/internal/golden"
 	"github.com/arithlang/mlc/runtime/damage"
 )
 
@@ -56,15 +56,7 @@ func TestOverview(t *testing.T) {
 	place(strings.Replace(string(curve.Picture), `<text class="name" x="0" y="12">%</text>`, "", 1), 375, 34, 310, 290)
 	place(string(heat.Picture), 718, 34, 282, 290)
 	b.WriteString("</svg>\n")
-	path := "../docs/figures/overview.svg"
-	if *update {
-		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if text, err := os.ReadFile(path); err != nil || string(text) != b.String() {
-		t.Errorf("%s is not what the run says: go test ./serve -run Overview -update (%v)", path, err)
-	}
+	golden.Compare(t, "../docs/figures/overview.svg", b.String())
 }
 
 // pictureStyle returns the rules of the style sheet that a separate picture needs.

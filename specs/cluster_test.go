@@ -9,9 +9,9 @@ import (
 	"github.com/arithlang/mlc/codegen/live"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
-	"github.com/arithlang/mlc/compiler/ir/irtest"
 	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/internal/full"
+	"github.com/arithlang/mlc/internal/golden"
 	"github.com/arithlang/mlc/ptxsim/card"
 	"github.com/arithlang/mlc/runtime/train"
 	"github.com/arithlang/mlc/sim/cluster"
@@ -67,10 +67,9 @@ func TestClusterPlan(t *testing.T) {
 		page = replaced(t, page, p.name, tables[i])
 	}
 	page = replaced(t, page, "sums", sumsAlone(on, network.Name))
-	if irtest.Updating() {
-		write(t, clusterFile, page)
-	} else if have := read(t, clusterFile); have != page {
-		t.Errorf("%s is not what is counted:\n%s\nif that is meant: go test -tags full ./specs -run ClusterPlan -update, and read its text again", clusterFile, changed(have, page))
+	golden.Compare(t, clusterFile, page)
+	if t.Failed() {
+		t.Log("after -update, read the text of the page again")
 	}
 }
 

@@ -1,14 +1,12 @@
 package build
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "rewrite starter/gpt.txt")
+	"github.com/arithlang/mlc/internal/golden"
+)
 
 // A teller draws the text of the starter gpt from a grammar.
 type teller struct{ state uint64 }
@@ -145,18 +143,9 @@ func tell(bytes int) string {
 
 // TestStory wants the text of the starter gpt to be what the grammar writes.
 func TestStory(t *testing.T) {
-	const path = "starter/gpt.txt"
 	text := tell(100_000)
-	if *update {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	have, err := os.ReadFile(path)
-	if err != nil || string(have) != text {
-		t.Errorf("%s is not what the grammar writes: go test ./cli/build -run Story -update (%v)", path, err)
-	}
-	if len(have) > 120_000 {
-		t.Errorf("%s has %d bytes", path, len(have))
+	golden.Compare(t, "starter/gpt.txt", text)
+	if len(text) > 120_000 {
+		t.Errorf("the text has %d bytes", len(text))
 	}
 }

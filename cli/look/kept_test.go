@@ -2,25 +2,19 @@ package look
 
 import (
 	"crypto/sha256"
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/arithlang/mlc/cli/project"
 	"github.com/arithlang/mlc/cli/shell"
+	"github.com/arithlang/mlc/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite testdata/stages.txt")
 
 // TestStagesAsKept compares stages of compilation, as they are printed, with a file. Of long texts
 // only the first lines are kept, and a hash. After a change that is right, run it with -update.
 func TestStagesAsKept(t *testing.T) {
 	t.Setenv("MLC_PTXAS", "none")
-	const file = "testdata/stages.txt"
 	var now strings.Builder
 	for _, c := range []struct {
 		spec   string
@@ -64,16 +58,5 @@ func TestStagesAsKept(t *testing.T) {
 			show(s, func(sh *shell.Shell) error { return PrintStages(sh, p, stage, function, OnCard{}) })
 		}
 	}
-	if *update {
-		if err := os.WriteFile(file, []byte(now.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.Split(string(text), "\n"), strings.Split(now.String(), "\n")); diff != "" {
-		t.Errorf("%s (-kept +now):\n%s", file, diff)
-	}
+	golden.Compare(t, "testdata/stages.txt", now.String())
 }

@@ -3,7 +3,6 @@ package host
 import (
 	"cmp"
 	"crypto/sha256"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/internal/full"
+	"github.com/arithlang/mlc/internal/golden"
 	"github.com/arithlang/mlc/runtime/task"
 )
 
@@ -109,8 +109,6 @@ func resolve(t *testing.T, text string) *check.Spec {
 	return spec
 }
 
-var update = flag.Bool("update", false, "rewrite testdata/problems.txt")
-
 // TestSpecsHaveProblems draws problems of every spec, and compares hashes of all that a trainer
 // and a test get of them with a file. After a change of the problems that is right, run it with
 // -update and -tags full.
@@ -119,10 +117,6 @@ func TestSpecsHaveProblems(t *testing.T) {
 	paths, err := filepath.Glob("../../specs/*/*.arith")
 	if err != nil || len(paths) < 50 {
 		t.Fatalf("%d specs: %v", len(paths), err)
-	}
-	text, err := os.ReadFile(file)
-	if err != nil && !*update {
-		t.Fatal(err)
 	}
 	var now strings.Builder
 	for _, path := range full.Some(paths, 40) {
@@ -139,14 +133,19 @@ func TestSpecsHaveProblems(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 			continue
 		}
-		row := fmt.Sprintf("%s %x\n", strings.TrimPrefix(path, "../../"), h.Sum(nil)[:8])
-		if now.WriteString(row); !strings.Contains(string(text), row) && !*update {
-			t.Errorf("%s does not have %s", file, row)
-		}
+		fmt.Fprintf(&now, "%s %x\n", strings.TrimPrefix(path, "../../"), h.Sum(nil)[:8])
 	}
-	if *update && full.Tests {
-		if err := os.WriteFile(file, []byte(now.String()), 0o644); err != nil {
-			t.Fatal(err)
+	if full.Tests {
+		golden.Compare(t, file, now.String())
+		return
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row := range strings.Lines(now.String()) {
+		if !strings.Contains(string(text), row) {
+			t.Errorf("%s (-tags full -update rewrites it) does not have %s", file, row)
 		}
 	}
 }

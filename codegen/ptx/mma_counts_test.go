@@ -12,7 +12,6 @@ import (
 	"github.com/arithlang/mlc/codegen/ptx"
 	"github.com/arithlang/mlc/codegen/ptx/ptxrun"
 	"github.com/arithlang/mlc/codegen/ptx/ptxtest"
-	"github.com/arithlang/mlc/compiler/ir/irtest"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/ptxsim"
@@ -296,7 +295,7 @@ func TestMMARegisters(t *testing.T) {
 // It wants room for two blocks, and limits the spilled bytes of a thread.
 func twoBeside(t *testing.T, path string, ks []*kernel.Kernel, spilled map[string]int) {
 	t.Helper()
-	list := ptxtest.ReadAssembled(t, path, irtest.Updating())
+	list := ptxtest.ReadAssembled(t, path)
 	t.Run("assembled", func(t *testing.T) {
 		for _, arch := range ptxtest.Archs {
 			t.Run(arch, func(t *testing.T) {
@@ -314,9 +313,5 @@ func twoBeside(t *testing.T, path string, ks []*kernel.Kernel, spilled map[strin
 			})
 		}
 	})
-	if irtest.Updating() {
-		if err := list.Write(); err != nil {
-			t.Error(err)
-		}
-	}
+	list.Update(t)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/arithlang/mlc/dsl"
 	"github.com/arithlang/mlc/dsl/diag"
 	"github.com/arithlang/mlc/internal/full"
+	"github.com/arithlang/mlc/internal/golden"
 )
 
 // drawnFile has a row for each drawn spec: a number, the codes of the findings, and a hash of the
@@ -25,9 +26,10 @@ const drawnFile = "testdata/drawn.txt"
 // TestDrawn draws specs and compares what is found with a list. A spec has few settings, most of
 // them at a bound, beside a default or with a drawn expression, so that few have many errors.
 func TestDrawn(t *testing.T) {
-	specs := full.Either(700, 2000)
-	if *update {
-		specs = 2000
+	const all = 2000
+	specs := full.Either(700, all)
+	if golden.Updating() {
+		specs = all
 	}
 	text, err := os.ReadFile(drawnFile)
 	if err != nil {
@@ -40,16 +42,14 @@ func TestDrawn(t *testing.T) {
 		d := drawn{rand.New(rand.NewPCG(uint64(n), 52)), rows}
 		src := d.spec()
 		row := fmt.Sprint(n, verdict(src))
-		if fmt.Fprintln(&now, row); row != want[n] && !*update {
+		if fmt.Fprintln(&now, row); row != want[n] && !golden.Updating() {
 			files := map[string]string{"a.arith": src}
 			_, resolved, list := resolveAny(options(files, "a.arith"))
 			t.Fatalf("row %d is %q, and %s has %q (-update if that is right) for the spec\n%s\nwhich gives\n%s%s", n, row, drawnFile, want[n], src, textOf(list, files), resolved)
 		}
 	}
-	if *update {
-		if err := os.WriteFile(drawnFile, []byte(now.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+	if specs == all {
+		golden.Compare(t, drawnFile, now.String())
 	}
 }
 

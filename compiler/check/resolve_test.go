@@ -9,13 +9,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/arithlang/mlc/compiler/expr"
-	"github.com/arithlang/mlc/dsl/diag"
-	"github.com/arithlang/mlc/internal/full"
-	"github.com/arithlang/mlc/runtime/config"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/tools/txtar"
+
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/dsl/diag"
+	"github.com/arithlang/mlc/internal/full"
+	"github.com/arithlang/mlc/internal/golden"
+	"github.com/arithlang/mlc/runtime/config"
 )
 
 // sameSpec compares specs except for places in files and the axes of a sweep. It compares
@@ -84,9 +86,9 @@ func TestFixedPoint(t *testing.T) {
 	for _, c := range diag.Codes() {
 		check(c.ID, example(c.Mended), "example.arith")
 	}
-	archives(t, "testdata/resolved/*.txtar", func(t *testing.T, file string, a *txtar.Archive) {
+	golden.Archives(t, "testdata/resolved/*.txtar", func(t *testing.T, a *txtar.Archive) {
 		files, main := unpack(a)
-		check(file, files, main)
+		check(t.Name(), files, main)
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/arithlang/mlc/compiler/grad"
 	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/ir/irtest"
+	"github.com/arithlang/mlc/internal/golden"
 )
 
 // cases cover every op that has a gradient. Inputs are named p0, p1, …, weights w and
@@ -262,15 +263,13 @@ func TestErrors(t *testing.T) {
 }
 
 func TestCorpus(t *testing.T) {
-	irtest.Corpus(t, "testdata/*.txtar", func(t *testing.T, in *ir.Func) []txtar.File {
+	golden.Archives(t, "testdata/*.txtar", func(t *testing.T, a *txtar.Archive) {
+		in := irtest.Parse(t, string(a.Files[0].Data))
 		fwd, bwd := backward(t, in)
 		if err := compare(t, in, env(shapes[1]), 3); err != nil {
 			t.Error(err)
 		}
-		return []txtar.File{
-			{Name: "fwd.ir", Data: []byte(fwd.String())},
-			{Name: "bwd.ir", Data: []byte(bwd.String())},
-		}
+		a.Files = append(a.Files[:1], txtar.File{Name: "fwd.ir", Data: []byte(fwd.String())}, txtar.File{Name: "bwd.ir", Data: []byte(bwd.String())})
 	})
 }
 

@@ -17,47 +17,41 @@ func TestErrors(t *testing.T) {
 		}
 		return err.Error() + "\n"
 	}
-	t.Run("parse", func(t *testing.T) {
-		archive(t, filepath.Join("testdata", "errors", "parse.txtar"), func(t *testing.T, in string) string {
-			_, err := Parse(in)
+	archive(t, filepath.Join("testdata", "errors", "parse.txtar"), func(t *testing.T, in string) string {
+		_, err := Parse(in)
+		return message(t, err)
+	})
+	archive(t, filepath.Join("testdata", "errors", "verify.txtar"), func(t *testing.T, in string) string {
+		ks, err := Parse(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return message(t, Verify(ks[0]))
+	})
+	archive(t, filepath.Join("testdata", "errors", "run.txtar"), func(t *testing.T, in string) string {
+		ks, err := Parse(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := Scalars{"B": 2, "T": 3, "S": 0, "N": 5, "step": 1, "example": 0}
+		shapes, err := Extents(ks[0], s)
+		if err != nil {
 			return message(t, err)
-		})
-	})
-	t.Run("verify", func(t *testing.T) {
-		archive(t, filepath.Join("testdata", "errors", "verify.txtar"), func(t *testing.T, in string) string {
-			ks, err := Parse(in)
-			if err != nil {
-				t.Fatal(err)
+		}
+		var bufs []Buffer
+		for i, shape := range shapes {
+			n := count(shape)
+			if ks[0].Params[i].Type == expr.F32 {
+				bufs = append(bufs, Buffer{F: wave(n, 1)})
+				continue
 			}
-			return message(t, Verify(ks[0]))
-		})
-	})
-	t.Run("run", func(t *testing.T) {
-		archive(t, filepath.Join("testdata", "errors", "run.txtar"), func(t *testing.T, in string) string {
-			ks, err := Parse(in)
-			if err != nil {
-				t.Fatal(err)
+			ids := make([]int32, n)
+			for j := range ids {
+				ids[j] = int32(j)
 			}
-			s := Scalars{"B": 2, "T": 3, "S": 0, "N": 5, "step": 1, "example": 0}
-			shapes, err := Extents(ks[0], s)
-			if err != nil {
-				return message(t, err)
-			}
-			var bufs []Buffer
-			for i, shape := range shapes {
-				n := count(shape)
-				if ks[0].Params[i].Type == expr.F32 {
-					bufs = append(bufs, Buffer{F: wave(n, 1)})
-					continue
-				}
-				ids := make([]int32, n)
-				for j := range ids {
-					ids[j] = int32(j)
-				}
-				bufs = append(bufs, Buffer{I: ids})
-			}
-			return message(t, Run(ks[0], s, bufs))
-		})
+			bufs = append(bufs, Buffer{I: ids})
+		}
+		return message(t, Run(ks[0], s, bufs))
 	})
 }
 

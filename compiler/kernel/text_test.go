@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,9 +10,8 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the expected parts of testdata")
 
 // sameKernels compares kernels field by field, expressions by their structure.
 func sameKernels(a, b []*Kernel) string {
@@ -25,37 +23,26 @@ func sameKernels(a, b []*Kernel) string {
 	}))
 }
 
-// archive runs check on every pair of files NAME.in and NAME.out of a txtar file,
-// and compares or rewrites the second.
+// archive runs check on each file NAME.in of a txtar archive, and compares the result with the file
+// NAME.out.
 func archive(t *testing.T, path string, check func(t *testing.T, in string) string) {
-	ar, err := txtar.ParseFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []txtar.File
-	want := map[string]string{}
-	for _, f := range ar.Files {
-		want[f.Name] = string(f.Data)
-	}
-	for _, f := range ar.Files {
-		name, ok := strings.CutSuffix(f.Name, ".in")
-		if !ok {
-			continue
+	golden.Archives(t, path, func(t *testing.T, a *txtar.Archive) {
+		kept := map[string][]byte{}
+		for _, f := range a.Files {
+			kept[f.Name] = f.Data
 		}
-		t.Run(name, func(t *testing.T) {
-			got := check(t, string(f.Data))
-			out = append(out, f, txtar.File{Name: name + ".out", Data: []byte(got)})
-			if d := cmp.Diff(want[name+".out"], got); d != "" && !*update {
-				t.Errorf("(-want +got)\n%s", d)
+		var all []txtar.File
+		for _, f := range a.Files {
+			name, ok := strings.CutSuffix(f.Name, ".in")
+			if !ok {
+				continue
 			}
-		})
-	}
-	if *update {
-		ar.Files = out
-		if err := os.WriteFile(path, txtar.Format(ar), 0o644); err != nil {
-			t.Fatal(err)
+			out := txtar.File{Name: name + ".out", Data: kept[name+".out"]}
+			t.Run(name, func(t *testing.T) { out.Data = []byte(check(t, string(f.Data))) })
+			all = append(all, f, out)
 		}
-	}
+		a.Files = all
+	})
 }
 
 // TestFormat reads kernels written in other ways and prints the one form.
@@ -101,18 +88,7 @@ func TestRoundTrip(t *testing.T) {
 	var all []*Kernel
 	for _, path := range paths {
 		k := load(t, strings.TrimSuffix(filepath.Base(path), ".kir"))
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(string(text), k.String()); d != "" && !*update {
-			t.Errorf("%s (-file +printed)\n%s", path, d)
-		}
-		if *update {
-			if err := os.WriteFile(path, []byte(k.String()), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
+		golden.Compare(t, path, k.String())
 		all = append(all, k)
 	}
 	roundTrip(t, all)

@@ -8,6 +8,7 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/ir/irtest"
 	"github.com/arithlang/mlc/compiler/opt"
+	"github.com/arithlang/mlc/internal/golden"
 )
 
 // rewrites are the passes that preserve results.
@@ -25,10 +26,11 @@ var launch = ir.Env{Dims: map[string]int{"B": 2, "T": 3, "S": 3, "C": 3, "P": 0}
 func TestRewrites(t *testing.T) {
 	for _, p := range rewrites {
 		t.Run(p.name, func(t *testing.T) {
-			irtest.Corpus(t, "testdata/"+p.name+"/*.txtar", func(t *testing.T, in *ir.Func) []txtar.File {
+			golden.Archives(t, "testdata/"+p.name+"/*.txtar", func(t *testing.T, a *txtar.Archive) {
+				in := irtest.Parse(t, string(a.Files[0].Data))
 				out := p.run(in)
 				same(t, in, out, 1)
-				return []txtar.File{{Name: "out.ir", Data: []byte(out.String())}}
+				a.Files = append(a.Files[:1], txtar.File{Name: "out.ir", Data: []byte(out.String())})
 			})
 		})
 	}

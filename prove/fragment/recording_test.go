@@ -2,7 +2,6 @@ package fragment
 
 import (
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -10,10 +9,9 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/internal/full"
+	"github.com/arithlang/mlc/internal/golden"
 	"github.com/arithlang/mlc/runtime/ckpt"
 )
-
-var update = flag.Bool("update", false, "rewrite testdata/simulated.json")
 
 // small is a recording with an error in it.
 func small(t *testing.T) *Recording {
@@ -131,7 +129,7 @@ func TestBomb(t *testing.T) {
 // simulator that shows the format.
 func TestCommitted(t *testing.T) {
 	const format = "testdata/simulated.json"
-	if *update {
+	if golden.Updating() {
 		text, err := json.Marshal(record(t, 80, Options{Cases: 64, Only: []string{"fma.rn.f32", "cvt.rn.bf16x2.f32", "ex2.approx.ftz.f32", "shfl.sync.idx.b32",
 			"ldmatrix.m8n8.x4.trans.shared.b16", "mma.m16n8k16.row.col.f32.bf16.bf16.f32"}}))
 		if err != nil {

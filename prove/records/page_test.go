@@ -2,19 +2,17 @@ package records
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/arithlang/mlc/internal/golden"
 	"github.com/arithlang/mlc/prove"
 	"github.com/arithlang/mlc/prove/timing"
 	"github.com/arithlang/mlc/runtime/profile"
 )
-
-var update = flag.Bool("update", false, "write docs/gpu-speeds.md")
 
 // benched returns the output of a trainer's bench --json as a part of a result.
 func benched(t *testing.T, file string) *prove.Part {
@@ -62,24 +60,15 @@ func TestPage(t *testing.T) {
 		}
 		records = append(records, record)
 	}
-	want := speedTables(records)
 	const page, begin, end = "../../docs/gpu-speeds.md", "<!-- speeds: go test ./prove/records -run Page -update -->\n", "<!-- end of speeds -->\n"
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
 	before, rest, ok1 := strings.Cut(string(text), begin)
-	got, after, ok2 := strings.Cut(rest, end)
+	_, after, ok2 := strings.Cut(rest, end)
 	if !ok1 || !ok2 {
 		t.Fatalf("%s has no place for speeds: %q, then %q", page, begin, end)
 	}
-	if *update && got != want {
-		if err := os.WriteFile(page, []byte(before+begin+want+end+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		got = want
-	}
-	if got != want {
-		t.Errorf("%s has other speeds than the records; -update writes\n%s", page, want)
-	}
+	golden.Compare(t, page, before+begin+speedTables(records)+end+after)
 }

@@ -2,44 +2,27 @@ package task_test
 
 import (
 	"crypto/sha256"
-	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/arithlang/mlc/compiler/tasks"
+	"github.com/arithlang/mlc/internal/golden"
 	"github.com/arithlang/mlc/runtime/config"
 	. "github.com/arithlang/mlc/runtime/task"
 )
-
-var update = flag.Bool("update", false, "rewrite testdata/kept.txt")
 
 // TestTasksAsKept compares tasks that are drawn from common configurations and changes of them with a
 // file: their sizes and errors, and hashes of their problems. After a change that is right, run it with
 // -update.
 func TestTasksAsKept(t *testing.T) {
-	const file = "testdata/kept.txt"
 	var now strings.Builder
 	for n := range uint64(240) {
 		fmt.Fprintln(&now, keptOf(drawnConfig(rand.New(rand.NewPCG(n, 0)))))
 	}
-	if *update {
-		if err := os.WriteFile(file, []byte(now.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.Split(string(text), "\n"), strings.Split(now.String(), "\n")); diff != "" {
-		t.Errorf("%s (-kept +now):\n%s", file, diff)
-	}
+	golden.Compare(t, "testdata/kept.txt", now.String())
 }
 
 // drawnConfig draws a configuration and up to four changes.

@@ -15,9 +15,9 @@ import (
 
 	"github.com/arithlang/mlc/codegen/ptx"
 	"github.com/arithlang/mlc/codegen/ptx/ptxtest"
-	"github.com/arithlang/mlc/compiler/ir/irtest"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/internal/full"
+	"github.com/arithlang/mlc/internal/golden"
 )
 
 const (
@@ -80,7 +80,7 @@ func TestBarriers(t *testing.T) {
 			}
 		}
 	})
-	if irtest.Updating() {
+	if golden.Updating() {
 		if err := l.write(); err != nil {
 			t.Error(err)
 		}
@@ -166,7 +166,7 @@ func (l *barriers) name(name, hash string) bool {
 		}
 	}
 	l.names, l.hash = append(l.names, name), append(l.hash, hash)
-	return l.found[hash] == "" || l.found[hash] == untried && irtest.Updating()
+	return l.found[hash] == "" || l.found[hash] == untried && golden.Updating()
 }
 
 // spare reports whether some of the barriers of a kernel are needless.
@@ -194,7 +194,7 @@ func (l *barriers) try(t *testing.T, k *kernel.Kernel, o ptx.Options, hash strin
 	l.mu.Lock()
 	l.found[hash] = row(tried, len(needless))
 	l.mu.Unlock()
-	if irtest.Updating() {
+	if golden.Updating() {
 		return l.write()
 	}
 	for _, m := range needless {

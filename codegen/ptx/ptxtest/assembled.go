@@ -1,7 +1,6 @@
 package ptxtest
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -19,6 +18,7 @@ import (
 	"github.com/arithlang/mlc/codegen/ptx/ptxas"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/internal/full"
+	"github.com/arithlang/mlc/internal/golden"
 )
 
 // Archs are the architectures that every module must run on.
@@ -37,8 +37,8 @@ type Assembled struct {
 }
 
 // ReadAssembled reads a list, which may be missing. It skips the test if the list is from
-// another assembler, unless the test is to update the list.
-func ReadAssembled(t testing.TB, path string, update bool) *Assembled {
+// another assembler, except with -update.
+func ReadAssembled(t testing.TB, path string) *Assembled {
 	t.Helper()
 	said, err := exec.Command(full.Needs(t, full.Ptxas), "--version").Output()
 	if err != nil {
@@ -51,7 +51,7 @@ func ReadAssembled(t testing.TB, path string, update bool) *Assembled {
 		t.Fatal(err)
 	}
 	if !strings.HasPrefix(string(text), a.head()) {
-		if !update {
+		if !golden.Updating() {
 			t.Skipf("%s is not from this assembler, %s", path, a.version)
 		}
 		return a
@@ -141,14 +141,14 @@ func row(u ptxas.Usage) string {
 	return fmt.Sprintf(form, u.Registers, u.Shared, u.Stack, u.SpillStores, u.SpillLoads)
 }
 
-// Write writes the list of the kernels that were asked for.
-func (a *Assembled) Write() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	var b bytes.Buffer
-	b.WriteString(a.head())
-	for _, key := range slices.Sorted(maps.Keys(a.seen)) {
-		fmt.Fprintf(&b, "%s: %s\n", key, a.seen[key])
+// Update writes the list of the kernels that were asked for, with -update.
+func (a *Assembled) Update(t testing.TB) {
+	if !golden.Updating() {
+		return
 	}
-	return os.WriteFile(a.path, b.Bytes(), 0o644)
+	text := []byte(a.head())
+	for _, key := range slices.Sorted(maps.Keys(a.seen)) {
+		text = fmt.Appendf(text, "%s: %s\n", key, a.seen[key])
+	}
+	golden.Compare(t, a.path, string(text))
 }
