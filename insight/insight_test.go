@@ -101,17 +101,31 @@ func TestAttention(t *testing.T) {
 		file  string
 		set   []string
 		names string
-		open  func(name string, i, j, keys int) bool
+		open  func(name string, h, i, j, keys int) bool
 	}{
-		{"../specs/successor.arith", nil, "decoder.0.self 0, decoder.0.cross 0, decoder.1.self 0, decoder.1.cross 0", func(name string, i, j, keys int) bool {
+		{"../specs/successor.arith", nil, "decoder.0.self 0, decoder.0.cross 0, decoder.1.self 0, decoder.1.cross 0", func(name string, _, i, j, keys int) bool {
 			if strings.HasSuffix(name, "self") {
 				return 0 <= i-j && i-j <= 1
 			}
 			return 0 <= keys-1-i-j && keys-1-i-j <= 1
 		}},
-		{"../specs/small/looped.arith", []string{"model.decoder_only.times=2"}, "loop.0.self 0, loop.1.self 0, loop.0.self 1, loop.1.self 1", func(_ string, i, j, _ int) bool { return j <= i }},
+		{"../specs/small/looped.arith", []string{"model.decoder_only.times=2"}, "loop.0.self 0, loop.1.self 0, loop.0.self 1, loop.1.self 1", func(_ string, _, i, j, _ int) bool { return j <= i }},
+		{"../specs/small/looped.arith", []string{"model.decoder_only.times=2", "model.decoder_only.layers=2", "model.decoder_only.self.mask=layer == 2 || i - j < layer + h"},
+			"loop.0.self 0, loop.1.self 0, loop.0.self 1, loop.1.self 1", func(name string, h, i, j, _ int) bool { return j <= i && (name == "loop.1.self" || i-j < 1+h) }},
+		{"../specs/bias/addition_vanilla.arith", []string{"model.encoder.layers=2", "model.decoder.layers=2", "task.pad=none", "model.encoder.self.mask=layer == 1 || j < 3", "model.decoder.cross.mask=j >= layer"},
+			"encoder.0.self 0, encoder.1.self 0, decoder.0.self 0, decoder.0.cross 0, decoder.1.self 0, decoder.1.cross 0", func(name string, _, i, j, _ int) bool {
+				switch name {
+				case "encoder.1.self":
+					return j < 3
+				case "decoder.0.cross":
+					return j >= 1
+				case "decoder.1.cross":
+					return j >= 2
+				}
+				return strings.HasPrefix(name, "encoder") || j <= i
+			}},
 		{"../specs/bias/addition_vanilla.arith", []string{"model.encoder.layers=1", "model.decoder.layers=1", "task.pad=none"}, "encoder.0.self 0, decoder.0.self 0, decoder.0.cross 0",
-			func(name string, i, j, _ int) bool { return name != "decoder.0.self" || j <= i }},
+			func(name string, _, i, j, _ int) bool { return name != "decoder.0.self" || j <= i }},
 	} {
 		spec := resolve(t, c.file, slices.Concat(c.set, []string{"model.width=16", "model.heads=4"})...)
 		m, err := New(spec, weights(t, spec), 1)
@@ -144,7 +158,7 @@ func TestAttention(t *testing.T) {
 					sum, any := 0.0, false
 					for j, x := range row {
 						sum += x
-						open := c.open(s.Name, i, j, len(keys))
+						open := c.open(s.Name, h, i, j, len(keys))
 						any = any || open
 						if x < 0 || open != (x > 0) {
 							t.Fatalf("%s, head %d, (%d, %d): %g, open %v", s.Name, h, i, j, x, open)

@@ -163,7 +163,7 @@ func (c *checker) vetAttention(a *Attention) {
 		s.shapes.trained = append(s.shapes.trained, lengths{Source: n, Target: n})
 	}
 	s.shapes.evaluated = s.shapes.trained
-	x := attention{"attention", a.Site, func(l lengths) (rows, keys int) { return l.Target, l.Source }}
+	x := attention{path: "attention", Site: a.Site, size: func(l lengths) (rows, keys int) { return l.Target, l.Source }}
 	c.checkBias(s, x)
 	if c.list.HasErrors() {
 		return

@@ -185,6 +185,8 @@ func (c *checker) span(name string) (lo, hi float64) {
 		return 0, heads - 1
 	case "H":
 		return heads, heads
+	case "layer":
+		return 1, float64(c.mostLayers())
 	case "I", "J":
 		return 1, maxLength
 	case "n":
@@ -198,6 +200,11 @@ func (c *checker) span(name string) (lo, hi float64) {
 		return 0, p.args["period"].num - 1
 	}
 	return 0, maxLength
+}
+
+// mostLayers returns the layers of the longest stack.
+func (c *checker) mostLayers() int {
+	return max(c.int("model.encoder.layers"), c.int("model.decoder.layers"), c.int("model.decoder_only.layers"))
 }
 
 // quotients bounds a quotient by the quotients of the bounds, unless the divisor may be

@@ -20,7 +20,7 @@ const (
 )
 
 // indices are the variables in every mask and bias.
-var indices = []string{"h", "i", "j", "pi", "pj", "di", "dj", "ni", "nj", "H", "I", "J"}
+var indices = []string{"h", "i", "j", "pi", "pj", "di", "dj", "ni", "nj", "layer", "H", "I", "J"}
 
 // aloneIndices are the variables in every mask and bias of attention alone. The others
 // are of a model and its problems.
@@ -35,7 +35,7 @@ var tableIndices = []string{"n", "c", "C"}
 
 const tableHelp = "n (the row: a digit's value, a position), c (the column) and C (the number of columns)"
 
-const indexHelp = "h (head), i (query), j (key), pi and pj (their positions), di and dj (their places in numbers), ni and nj (which numbers those are) and the lengths H, I, J"
+const indexHelp = "h (head), i (query), j (key), pi and pj (their positions), di and dj (their places in numbers), ni and nj (which numbers those are), layer (from 1) and the lengths H, I, J"
 
 const aloneHelp = "h (head), i (query), j (key) and the lengths H, I, J"
 
@@ -305,7 +305,7 @@ func (s *scope) undefined(e *dsl.Expr) *expr.Expr {
 	} else if e.Text == "given" && s.alone() && !s.mask {
 		help = "given stands alone: write attention.bias = given, and add other biases to the tensor that you give"
 	} else if slices.Contains(indices, e.Text) && s.alone() {
-		help = "attention alone has no digits: " + all
+		help = "attention alone has no digits and no layers: " + all
 	} else if n := diag.Nearest(e.Text, names); n != "" {
 		help = "did you mean \"" + n + "\"?"
 		if slices.Contains(callable, n) {

@@ -59,7 +59,7 @@ func TestShapes(t *testing.T) {
 		"sweep {\n search = random(trainings = 2)\n model.dropout = uniform(10%, hi = 30%)\n}": "E0210 uniform takes the ends of an interval, two numbers with one unit (as in uniform(1e-4, 1e-2) or uniform(10%, 40%))",
 		"sweep {\n search = random(trainings = 2)\n train.clip = uniform(1, 1)\n}":             "E0210 uniform(1, 1) is no interval to draw from (the first number is the smaller one, and above 0 for loguniform)",
 		"sweep {\n search = random(trainings = 2)\n train.clip = loguniform(0, 1)\n}":          "E0210 loguniform(0, 1) is no interval to draw from (the first number is the smaller one, and above 0 for loguniform)",
-		"mask m { value = table(abs(i - j)) }\nmodel.decoder_only.self.mask = m":               "E0209 table is a bias, and mask.m.value is a mask (a mask sees h (head), i (query), j (key), pi and pj (their positions), di and dj (their places in numbers), ni and nj (which numbers those are) and the lengths H, I, J)",
+		"mask m { value = table(abs(i - j)) }\nmodel.decoder_only.self.mask = m":               "E0209 table is a bias, and mask.m.value is a mask (a mask sees h (head), i (query), j (key), pi and pj (their positions), di and dj (their places in numbers), ni and nj (which numbers those are), layer (from 1) and the lengths H, I, J)",
 		"bias m { value = 1..3 }\nmodel.decoder_only.self.bias = m":                            "E0212 a range belongs in sum(m = lo..hi, …) only (compare twice: lo <= m && m <= hi)",
 	} {
 		_, list := resolve(map[string]string{"a.arith": "arith 2\ntask addition { operands = digits(1..3) }\nmodel.decoder_only { layers = 2 }\neval.samples = 10\n" + src + "\n"}, "a.arith")

@@ -48,9 +48,12 @@ func (c *checker) checkBiases(s *Spec) {
 
 // checkBias reports a bias of an attention that is not finite in an open cell.
 func (c *checker) checkBias(s *Spec, x attention) {
-	if at := c.strayCell(s, x); at != nil && at.certain {
-		c.report("E0329", c.at(x.path+".bias"), "%s.bias is %v for %v", x.path, at.value, at).
-			WithHelp("close such cells by the mask, or keep divisors and arguments of logarithms away from 0, as in log(max(…, 1))")
+	for _, x := range x.inLayers() {
+		if at := c.strayCell(s, x); at != nil && at.certain {
+			c.report("E0329", c.at(x.path+".bias"), "%s.bias is %v for %s%v", x.path, at.value, x.where, at).
+				WithHelp("close such cells by the mask, or keep divisors and arguments of logarithms away from 0, as in log(max(…, 1))")
+			return
+		}
 	}
 }
 
@@ -63,7 +66,7 @@ func (s *Spec) tables() (all []attention) {
 			return
 		}
 		bias := expr.Subst(t.Value, map[string]*expr.Expr{"n": expr.NewVar("i", expr.I32), "c": expr.NewVar("j", expr.I32)})
-		all = append(all, attention{path, &Site{Bias: bias, Params: t.Params}, func(lengths) (int, int) { return rows, m.Width }})
+		all = append(all, attention{path: path, Site: &Site{Bias: bias, Params: t.Params}, size: func(lengths) (int, int) { return rows, m.Width }})
 	}
 	add("model.embed.token", m.Token, s.Task.Vocab())
 	add("model.embed.position", m.Position.Value, m.Position.Rows())
@@ -90,9 +93,12 @@ func (c *checker) vetBiases(s *Spec) {
 
 // vetBias warns of a bias of an attention that training may make infinite.
 func (c *checker) vetBias(s *Spec, x attention) {
-	if at := c.strayCell(s, x); at != nil && !at.certain {
-		c.report("V023", c.at(x.path+".bias"), "%s.bias is %v for %v, if training makes %s", x.path, at.value, at, at.params).
-			WithHelp("bound the parameter, as in learned([H], min = 0), or take its square or abs")
+	for _, x := range x.inLayers() {
+		if at := c.strayCell(s, x); at != nil && !at.certain {
+			c.report("V023", c.at(x.path+".bias"), "%s.bias is %v for %s%v, if training makes %s", x.path, at.value, x.where, at, at.params).
+				WithHelp("bound the parameter, as in learned([H], min = 0), or take its square or abs")
+			return
+		}
 	}
 }
 

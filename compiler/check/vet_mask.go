@@ -33,17 +33,48 @@ func (c *checker) vetMask(s *Spec, x attention, shapes []lengths) {
 	if x.Mask == nil {
 		return
 	}
-	if at := c.closedQuery(s, x.Mask, shapes, x.size); at != nil {
-		c.report("V002", c.at(x.path+".mask"), "%s.mask leaves a query without a key", x.path).
-			WithHelp("no key is open for h = %d, i = %d where I = %d, J = %d: that query reads zeros", at.h, at.i, at.rows, at.keys)
+	for _, x := range x.inLayers() {
+		if at := c.closedQuery(s, x.Mask, shapes, x.size); at != nil {
+			c.report("V002", c.at(x.path+".mask"), "%s.mask leaves a query without a key", x.path).
+				WithHelp("no key is open for %sh = %d, i = %d where I = %d, J = %d: that query reads zeros", x.where, at.h, at.i, at.rows, at.keys)
+			return
+		}
 	}
 }
 
-// An attention is a site with its path and the shape of its matrix.
+// An attention is a site with its path, the shape of its matrix and the layers of its stack.
 type attention struct {
 	path string
 	*Site
-	size func(l lengths) (rows, keys int)
+	size   func(l lengths) (rows, keys int)
+	layers int
+	where  string // the layer, for messages, if it is of one
+}
+
+// inLayers returns the attention of each layer, or x if all layers have the same.
+func (x attention) inLayers() []attention {
+	if !x.layered() {
+		return []attention{x}
+	}
+	out := make([]attention, x.layers)
+	for n := range out {
+		out[n] = attention{x.path, x.inLayer(n), x.size, x.layers, fmt.Sprintf("layer = %d, ", n+1)}
+	}
+	return out
+}
+
+// layered reports whether the mask or bias depends on the layer.
+func (s *Site) layered() bool { return mentions(s.Mask, "layer") || mentions(s.Bias, "layer") }
+
+// inLayer returns the site of layer n, from 0.
+func (s *Site) inLayer(n int) *Site {
+	one := *s
+	for _, x := range []**expr.Expr{&one.Mask, &one.Bias} {
+		if *x != nil {
+			*x = expr.Simplify(expr.Subst(*x, map[string]*expr.Expr{"layer": expr.Int(int64(n + 1))}))
+		}
+	}
+	return &one
 }
 
 // attention lists the sites of the model.
@@ -52,14 +83,14 @@ func (s *Spec) attention() []attention {
 		return func(l lengths) (int, int) { return n(l), n(l) }
 	}
 	source, target := func(l lengths) int { return l.Source }, func(l lengths) int { return l.Target }
+	m := &s.Model
 	sites := []attention{
-		{"model.encoder.self", s.Model.Encoder.Self, same(source)},
-		{"model.decoder.self", s.Model.Decoder.Self, same(target)},
-		{"model.decoder.cross", s.Model.Decoder.Cross, func(l lengths) (int, int) { return l.Target, l.Source }},
+		{"model.encoder.self", m.Encoder.Self, same(source), m.Encoder.Layers, ""},
+		{"model.decoder.self", m.Decoder.Self, same(target), m.Decoder.Layers, ""},
+		{"model.decoder.cross", m.Decoder.Cross, func(l lengths) (int, int) { return l.Target, l.Source }, m.Decoder.Layers, ""},
 	}
-	if l := s.Model.Loop; l != nil {
-		sites = sites[:1]
-		sites[0] = attention{"model.decoder_only.self", l.Self, same(target)}
+	if l := m.Loop; l != nil {
+		sites = []attention{{"model.decoder_only.self", l.Self, same(target), l.Layers, ""}}
 	}
 	return slices.DeleteFunc(sites, func(x attention) bool { return x.Site == nil })
 }

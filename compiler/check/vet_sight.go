@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/arithlang/mlc/compiler/expr"
 )
@@ -13,7 +14,7 @@ import (
 // depend on places, each row is known together with its place, which is more than any
 // score can use.
 type view struct {
-	encoder, self, cross *sight // encoder and cross are nil in a loop
+	encoder, self, cross sights // encoder and cross are nil in a loop
 	encoders, layers     int    // layers to run …
 	recurring            int    // … or, if more, this many for each recurrence of a loop by length
 	position             Position
@@ -35,7 +36,7 @@ func newView(s *Spec) *view {
 		for _, n := range s.Eval.Times {
 			times = max(times, n)
 		}
-		v.self, v.layers = newSight(s, l.Self), l.Layers*times
+		v.self, v.layers = newSights(s, l.Self, l.Layers), l.Layers*times
 		noise := l.State != "embed" && l.Std > 0
 		shared := mentions(l.Self.Mask, "I", "J") // the mask depends on the launch's other problems
 		if noise || shared || causal(l.Self.Mask) {
@@ -49,7 +50,7 @@ func newView(s *Spec) *view {
 	if !windows || v.encoders > 0 && e.Self == nil {
 		return nil
 	}
-	v.self, v.cross, v.encoder = newSight(s, d.Self), newSight(s, d.Cross), newSight(s, e.Self)
+	v.self, v.cross, v.encoder = newSights(s, d.Self, d.Layers), newSights(s, d.Cross, d.Layers), newSights(s, e.Self, e.Layers)
 	return v
 }
 
@@ -69,24 +70,34 @@ func (v *view) key(s *Spec) string {
 
 // look selects the problem for masks that depend on places in numbers.
 func (v *view) look(p *exercise) {
-	v.self.place(p, p.target, p.target)
-	v.cross.place(p, p.target, p.source)
-	v.encoder.place(p, p.source, p.source)
+	for _, a := range v.self {
+		a.place(p, p.target, p.target)
+	}
+	for _, a := range v.cross {
+		a.place(p, p.target, p.source)
+	}
+	for _, a := range v.encoder {
+		a.place(p, p.source, p.source)
+	}
 }
 
 // rows returns what each row of a problem knows at the end.
 func (v *view) rows(p *exercise) []uint64 {
 	v.look(p)
 	know, source := v.tokens(p, p.target), v.tokens(p, p.source)
-	for range v.encoders {
-		source = v.encoder.layer(source, nil)
+	for n := range v.encoders {
+		source = v.encoder.in(n).layer(source, nil)
 	}
-	var read []uint64
-	if v.cross != nil {
-		read = v.cross.shares(len(know), source)
+	var read [][]uint64 // by layer
+	for _, a := range v.cross {
+		read = append(read, a.shares(len(know), source))
 	}
-	for range max(v.layers, v.recurring*p.recurrences) {
-		know = v.self.layer(know, read)
+	for n := range max(v.layers, v.recurring*p.recurrences) {
+		if a := v.self.in(n); len(read) > 0 {
+			know = a.layer(know, read[n%len(read)])
+		} else {
+			know = a.layer(know, nil)
+		}
 	}
 	return know
 }
@@ -116,14 +127,60 @@ func (v *view) tokens(p *exercise, ids []int32) []uint64 {
 // cost returns how many cells of attention rows evaluates, or a bound.
 func (v *view) cost(p *exercise) int {
 	rows, keys := len(p.target), len(p.source)
-	n := v.layers * v.self.cost(rows, rows)
-	if v.cross != nil {
-		n += v.cross.cost(rows, keys) + v.encoders*v.encoder.cost(keys, keys)
+	n := 0
+	for l := range v.layers {
+		n += v.self.in(l).cost(rows, rows)
+	}
+	for _, a := range v.cross {
+		n += a.cost(rows, keys)
+	}
+	for l := range v.encoders {
+		n += v.encoder.in(l).cost(keys, keys)
 	}
 	return n
 }
 
-// A sight is an attention site.
+// sights are the sights of a site, one for all layers or one for each.
+type sights []*sight
+
+// newSights returns the sights of a site, or nil without one.
+func newSights(s *Spec, site *Site, layers int) (all sights) {
+	switch {
+	case site == nil:
+		return nil
+	case !site.layered():
+		return sights{newSight(s, site)}
+	}
+	for n := range layers {
+		all = append(all, newSight(s, site.inLayer(n)))
+	}
+	return all
+}
+
+// in returns the sight of layer n of all runs, from 0.
+func (all sights) in(n int) *sight { return all[n%len(all)] }
+
+// key identifies what the sights depend on.
+func (all sights) key() string {
+	var parts []string
+	for _, a := range all {
+		parts = append(parts, fmt.Sprint(a.text, a.near))
+	}
+	return strings.Join(parts, ";")
+}
+
+// reach lists the rows that the given rows see through several layers, the last one first,
+// including themselves.
+func (all sights) reach(rows []int, size, layers int) []int {
+	for n := range layers {
+		rows = slices.Concat(rows, all.in(layers-1-n).read(rows, size, size))
+		slices.Sort(rows)
+		rows = slices.Compact(rows)
+	}
+	return rows
+}
+
+// A sight is an attention site in a layer.
 type sight struct {
 	mask  *maskRun // nil: all is open
 	text  string   // identifies the mask
@@ -136,11 +193,7 @@ type sight struct {
 	chosen []uint64 // reused by shares
 }
 
-// newSight returns the sight of a site, or nil without one.
 func newSight(s *Spec, site *Site) *sight {
-	if site == nil {
-		return nil
-	}
 	a := &sight{near: site.Bias != nil || site.Rotary != nil || site.Shaw > 0}
 	if site.Mask != nil {
 		a.mask, a.text = newMaskRun(s, site.Mask), expr.Key(site.Mask)
@@ -151,22 +204,13 @@ func newSight(s *Spec, site *Site) *sight {
 
 // place selects the tokens of a problem's rows and keys, if the mask depends on them.
 func (a *sight) place(p *exercise, rows, keys []int32) {
-	if a != nil && a.apart {
+	if a.apart {
 		a.mask.rows, a.mask.keys, a.cells = p.of.Runs(rows), p.of.Runs(keys), nil
 	}
 }
 
-func (a *sight) key() string {
-	if a == nil {
-		return "-"
-	}
-	return fmt.Sprint(a.text, a.near)
-}
-
 func (a *sight) cost(rows, keys int) int {
 	switch {
-	case a == nil:
-		return 0
 	case a.cells != nil && a.shape == lengths{Source: keys, Target: rows}:
 		return a.count
 	case a.mask == nil:
@@ -240,17 +284,6 @@ func (a *sight) read(rows []int, all, keys int) []int {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
-}
-
-// reach lists the rows that the given rows see through several layers, including
-// themselves.
-func (a *sight) reach(rows []int, all, layers int) []int {
-	for range layers {
-		rows = slices.Concat(rows, a.read(rows, all, all))
-		slices.Sort(rows)
-		rows = slices.Compact(rows)
-	}
-	return rows
 }
 
 // columns lists the open columns of a mask, by head and row.

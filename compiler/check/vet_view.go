@@ -133,8 +133,8 @@ func (v *view) symbols(x seen) (list []string) {
 	v.look(x.exercise)
 	rows := v.self.reach([]int{x.row}, len(x.target), v.layers)
 	add(x.target, rows)
-	if v.cross != nil && v.layers > 0 {
-		places := v.cross.read(rows, len(x.target), len(x.source))
+	for _, a := range v.cross {
+		places := a.read(rows, len(x.target), len(x.source))
 		add(x.source, v.encoder.reach(places, len(x.source), v.encoders))
 	}
 	return list

@@ -24,6 +24,8 @@ func TestHidden(t *testing.T) {
 		"task mixed { of = [addition, subtraction]  operands = digits(1..2) }\n" + loop("i - j < 1"):                                                 "sees = alone, and must say 2 for 1+1, 3 for 1+2",
 		"task file { path = \"p\" }\n" + loop("i - j < 1"):                                                                                           "row 2, which says token 0 of the answer, sees = alone, and must say 3 for bc, 1 for ab",
 		"task file { path = \"p\" }\n" + loop("i - j < 2"):                                                                                           "", // visible through two layers
+		"task subtraction { operands = digits(1..2) }\n" + loop("i - j < layer"):                                                                     "row 3, which says token 0 of the answer, sees 2 and = alone",
+		"task file { path = \"p\" }\n" + loop("i - j < 3 - layer"):                                                                                   "sees b and = alone",
 		"task addition { operands = digits(1..2)  hints = cyclic }\n" + loop("i - j < 2"):                                                            "of the answer, sees",
 		"task addition { operands = digits(1..2) }\nmodel { decoder_only { layers = 2  self { mask = j > 0  rotary = rope() } } }\nvet.no_key = off": "row 3, which says token 0 of the answer, sees +, 2 and = alone, and must say 3 for 1+2, 4 for 2+2",
 		"task addition { operands = digits(1..2) }\nmodel { decoder_only { layers = 2  state = normal  self.mask = i - j < 1 } }":                    "", // noise distinguishes rows

@@ -18,21 +18,22 @@ type Word struct {
 
 // variables describes the indices.
 var variables = map[string]string{
-	"h":  "the head, from 0",
-	"i":  "the query, from 0",
-	"j":  "the key, from 0",
-	"pi": "the position of the query under the position scheme",
-	"pj": "the position of the key under the position scheme",
-	"di": "the place of the query's digit in its number, from 1 for the one that is written first; 0 for other tokens",
-	"dj": "the same for the key",
-	"ni": "the number of tokens up to the query that are not digits, which tells the numbers of a problem apart",
-	"nj": "the same for the key",
-	"H":  "the number of heads",
-	"I":  "the number of queries",
-	"J":  "the number of keys",
-	"n":  "the row, from 0: for a digit its value, then the other tokens in order",
-	"c":  "the column, from 0",
-	"C":  "the number of columns",
+	"h":     "the head, from 0",
+	"i":     "the query, from 0",
+	"j":     "the key, from 0",
+	"pi":    "the position of the query under the position scheme",
+	"pj":    "the position of the key under the position scheme",
+	"di":    "the place of the query's digit in its number, from 1 for the one that is written first; 0 for other tokens",
+	"dj":    "the same for the key",
+	"ni":    "the number of tokens up to the query that are not digits, which tells the numbers of a problem apart",
+	"nj":    "the same for the key",
+	"layer": "the layer in its stack, from 1; a stack that runs several times begins again",
+	"H":     "the number of heads",
+	"I":     "the number of queries",
+	"J":     "the number of keys",
+	"n":     "the row, from 0: for a digit its value, then the other tokens in order",
+	"c":     "the column, from 0",
+	"C":     "the number of columns",
 }
 
 // Words lists the variables and functions of expressions in the order of their tables.

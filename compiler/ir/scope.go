@@ -37,8 +37,8 @@ func mapScope(args []*Value, rank int) scope {
 	}
 }
 
-// attnVars are the variables of masks and biases.
-var attnVars = []string{"h", "i", "j", "H", "I", "J"}
+// attnVars are the variables of masks and biases. The layer is the launch's, as in a Map.
+var attnVars = []string{"h", "i", "j", "H", "I", "J", "layer"}
 
 // attnScope returns the scope of masks and biases.
 func attnScope(names []string, params []*Value) scope {

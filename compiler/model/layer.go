@@ -338,15 +338,16 @@ func (l *layer) rate(p float64) float64 {
 	return p
 }
 
-// placed replaces the positions pi and pj by their values in the position scheme, and
-// counts by elements of their arrays.
-func (m *builder) placed(e *expr.Expr) *expr.Expr {
+// placed replaces the positions pi and pj by their values in the position scheme, the layer by
+// its number, and counts by elements of their arrays.
+func (l *layer) placed(e *expr.Expr) *expr.Expr {
 	if e == nil {
 		return nil
 	}
 	e = expr.Subst(e, map[string]*expr.Expr{
-		"pi": m.position(expr.NewVar("i", expr.I32)),
-		"pj": m.position(expr.NewVar("j", expr.I32)),
+		"pi":    l.position(expr.NewVar("i", expr.I32)),
+		"pj":    l.position(expr.NewVar("j", expr.I32)),
+		"layer": l.number(),
 	})
 	at := map[string]*expr.Expr{}
 	for _, n := range counts {
@@ -354,6 +355,18 @@ func (m *builder) placed(e *expr.Expr) *expr.Expr {
 		at[n.key] = expr.NewElem(n.key, expr.I32, expr.NewVar("j", expr.I32))
 	}
 	return expr.Subst(e, at)
+}
+
+// number returns the layer's number in its stack, from 1. A stack that runs several times begins
+// again; the launch counts through all runs, from 0.
+func (l *layer) number() *expr.Expr {
+	m := &l.spec.Model
+	layers := map[string]int{"encoder": m.Encoder.Layers, "decoder": m.Decoder.Layers}[l.group]
+	if m.Loop != nil {
+		layers = m.Loop.Layers
+	}
+	run := expr.New(expr.Mod, expr.NewVar("layer", expr.I32), expr.Int(int64(max(layers, 1))))
+	return expr.Simplify(expr.New(expr.Add, run, expr.Int(1)))
 }
 
 // rows returns the type [B, L, D].
