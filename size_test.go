@@ -25,7 +25,7 @@ const budget = `
 	board 400 # event files, which trainers wrote
 	cli 1890 # labels of runs; a verb a file; explain for attention alone, and its stages
 	cli/build 1660 # attention for PyTorch; the go command of a Python environment; starters of other programs
-	cli/look 3152 # the summary of attention alone; the positions of a model; names of warnings
+	cli/look 3200 # the summary of attention alone; the positions of a model; names of warnings; origins of a decoder-only model
 	cli/paths 250 # folders that appear whole, which exports had
 	cli/project 650 # specs of attention alone
 	cli/results 1830 # runs chosen by tags and words; attention for a problem as plot draws it; losses of texts
@@ -40,13 +40,13 @@ const budget = `
 	codegen/ptx 10910 # band.go: lines of a bias in shared memory; blocks of queries whose keys begin anywhere; sums over the queries of examples that have none; iterations that take few lanes; the gradient of attention in F32
 	codegen/torch 400 # the table of launches; its Python files do not count
 	compiler 1415 # attention alone; the scalars of callers, which trainers had
-	compiler/check 10360 # specs of attention alone; texts; epochs
+	compiler/check 10440 # specs of attention alone; texts; epochs; windows of each layer
 	compiler/expr 2700 # a memo that looks through the first nodes rather than hash them
 	compiler/grad 700 # statistics of attention
 	compiler/ir 4150 # statistics of attention; a bias by distance
 	compiler/kernel 4700
 	compiler/lower 4590 # attention at places that a launch gives, and on packed keys; sums of rows
-	compiler/model 2680 # attention alone, packed or not; logits of a text; label smoothing, gradient descent
+	compiler/model 2690 # attention alone, packed or not; logits of a text; label smoothing, gradient descent; the number of a layer
 	compiler/plan 770 # distances of rows and heads
 	compiler/tasks 500 # sizes of problems and what is wrong with a task, which trainers had
 	diff 700
