@@ -28,12 +28,16 @@ type Narrow struct {
 const widest = 8
 
 // WindowOf returns the bounds from the comparisons of a mask that are linear in its
-// variables.
+// variables. A comparison may hold in some heads or layers only.
 func WindowOf(mask *expr.Expr) Window {
 	w := Window{Exact: true}
 	var los, his []linear
 	parts := conjuncts(mask)
 	for _, c := range parts {
+		if without, within := apart(c); within != nil {
+			w.Exact = w.unless(without, within) && w.Exact
+			continue
+		}
 		lower, upper, ok := bound(c)
 		w.Exact = w.Exact && ok
 		los, his = append(los, lower...), append(his, upper...)
@@ -55,6 +59,37 @@ func WindowOf(mask *expr.Expr) Window {
 		w.Narrow = &Narrow{Lo: first.expr(), Width: int(width), Rest: rest(parts, first, width)}
 	}
 	return w
+}
+
+// apart splits a condition into one that is the same for all cells, and one that else holds. The
+// second is nil if there is no such split.
+func apart(e *expr.Expr) (without, within *expr.Expr) {
+	if e.Op != expr.Or {
+		return nil, nil
+	}
+	for n, a := range e.Args {
+		if OverCells(e) && !OverCells(a) && len(expr.Elems(a)) == 0 {
+			return a, e.Args[1-n]
+		}
+	}
+	return nil, nil
+}
+
+// unless adds the bounds of a condition where another one does not hold, and reports whether they
+// are exact.
+func (w *Window) unless(without, within *expr.Expr) (exact bool) {
+	exact = true
+	for _, c := range conjuncts(within) {
+		lower, upper, ok := bound(c)
+		exact = exact && ok
+		for _, l := range lower {
+			w.Lows = with(w.Lows, expr.New(expr.Where, without, expr.Int(0), l.expr()))
+		}
+		for _, h := range upper {
+			w.Highs = with(w.Highs, expr.New(expr.Where, without, expr.NewVar("J", expr.I32), h.expr()))
+		}
+	}
+	return exact
 }
 
 // with adds a bound if it is new.

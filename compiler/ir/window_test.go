@@ -43,6 +43,11 @@ func TestWindowHoldsEveryOpenKey(t *testing.T) {
 		{"j == i || j == 0", false, 0},
 		{"i <= 3 && j <= i", false, 0},
 		{"-(j) <= 0 - i + 1 && j <= i", true, 2},
+		{"j <= i && (h == 0 || i - j < 3)", true, 0},
+		{"(i - j < 3 && j <= i || layer % 2 == 1) && j < 5", true, 0},
+		{"h < 1 || layer > 0 || j == i", false, 0},
+		{"j <= i && i - j < 2 && (h == 0 || i - j < 3)", true, 2},
+		{"h == 1 || layer == 0", false, 0},
 		{"5 <= j && j <= 3", true, 0},
 		{"true", true, 0},
 	} {
@@ -57,16 +62,18 @@ func TestWindowHoldsEveryOpenKey(t *testing.T) {
 		}
 		for J := int64(1); J <= 9; J++ {
 			for i := range int64(12) {
-				checkRow(t, c.mask, w, mask, i, J)
+				for n := range int64(4) {
+					checkRow(t, c.mask, w, mask, expr.Bindings{"J": {I: J}, "i": {I: i}, "h": {I: n % 2}, "layer": {I: n / 2}})
+				}
 			}
 		}
 	}
 }
 
 // checkRow compares a window with its mask for one query.
-func checkRow(t *testing.T, text string, w ir.Window, mask *expr.Expr, i, J int64) {
+func checkRow(t *testing.T, text string, w ir.Window, mask *expr.Expr, env expr.Bindings) {
 	t.Helper()
-	env := expr.Bindings{"J": {I: J}, "i": {I: i}, "h": {I: 1}}
+	J := env["J"].I
 	at := func(e *expr.Expr) int64 { return expr.Eval64(e, env).I }
 	for j := range J {
 		env["j"] = expr.Value{I: j}
@@ -78,13 +85,13 @@ func checkRow(t *testing.T, text string, w ir.Window, mask *expr.Expr, i, J int6
 			within = within && j < at(h)
 		}
 		if open && !within || within && w.Exact && !open {
-			t.Errorf("%s: i = %d, j = %d, J = %d: open %v, within the window %v", text, i, j, J, open, within)
+			t.Errorf("%s: %v: open %v, within the window %v", text, env, open, within)
 		}
 		if n := w.Narrow; n != nil {
 			lo := at(n.Lo)
 			inside := lo <= j && j < lo+int64(n.Width) && (n.Rest == nil || at(n.Rest) != 0)
 			if inside != open {
-				t.Errorf("%s: i = %d, j = %d, J = %d: open %v, in the narrow window %v", text, i, j, J, open, inside)
+				t.Errorf("%s: %v: open %v, in the narrow window %v", text, env, open, inside)
 			}
 		}
 	}
