@@ -141,8 +141,8 @@ func TestScript(t *testing.T) {
 	} {
 		l.tasks[1].command = []string{trainer, "train"}
 		script, err := l.script()
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || !strings.HasPrefix(script, "#!/bin/bash\n#SBATCH ") {
+			t.Fatalf("%v, %s", err, script)
 		}
 		if err := errors.Join(os.WriteFile(trainer, []byte("#!/bin/bash\n"+c.trainer+"\n"), 0o700), os.WriteFile(filepath.Join(dir, "scontrol"), []byte("#!/bin/bash\n"+c.scontrol+"\n"), 0o700)); err != nil {
 			t.Fatal(err)
