@@ -43,3 +43,15 @@ func TestRead(t *testing.T) {
 		}
 	}
 }
+
+// TestStateOf reads the state before the first step, and the time of training if it is there.
+func TestStateOf(t *testing.T) {
+	meta := map[string]string{"step": "0", "examples": "0", "tokens": "0", "rows": "0"}
+	if got, err := stateOf(meta); err != nil || got != (State{}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	meta[elapsed] = "5"
+	if got, err := stateOf(meta); err != nil || got != (State{Elapsed: 5}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
