@@ -69,7 +69,7 @@ func TestTry(t *testing.T) {
 	}
 	t.Chdir(dir)
 	var said strings.Builder
-	if err := run(&said, "", 10, 0, 1, time.Minute, []string{"./a"}); err != nil {
+	if err := run(&said, "", "", 10, 0, 1, time.Minute, []string{"./a"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := said.String(); !strings.HasSuffix(got, "m/a: 2 of 3 changes are noticed, 66.7 %\n2 of 3 changes are noticed, 66.7 %\n") || !strings.Contains(got, "a.go:7: - instead of +") ||
@@ -78,10 +78,18 @@ func TestTry(t *testing.T) {
 	}
 
 	said.Reset()
-	if err := run(&said, `a\.go:5: `, 10, 0, 1, time.Minute, []string{"./a"}); err != nil {
+	if err := run(&said, `a\.go:5: `, "", 10, 0, 1, time.Minute, []string{"./a"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := said.String(); !strings.HasSuffix(got, "\n1 of 1 changes are noticed, 100.0 %\n") {
 		t.Errorf("of one line: %s", got)
+	}
+
+	said.Reset()
+	if err := run(&said, "", "/b$", 10, 0, 1, time.Minute, []string{"./a"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := said.String(); !strings.HasSuffix(got, "\n1 of 3 changes are noticed, 33.3 %\n") || strings.Contains(got, "noticed by m/a: ") {
+		t.Errorf("by one package: %s", got)
 	}
 }

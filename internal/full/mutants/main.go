@@ -5,6 +5,7 @@
 //
 //	go run ./internal/full/mutants -n 200 ./runtime/train ./serve
 //	go run ./internal/full/mutants -only 'ask.go:12:' ./serve
+//	go run ./internal/full/mutants -only 'ask.go:12:' -ask '/cli$' ./serve
 //
 // The tree is not touched: a changed file is an overlay of the build.
 package main
@@ -32,9 +33,10 @@ func main() {
 	skip := flag.Int("skip", 0, "number of changes to skip first, to continue an interrupted run")
 	seed := flag.Uint64("seed", 1, "seed of the choice of changes")
 	only := flag.String("only", "", "try only changes whose printed form matches this regular expression")
+	ask := flag.String("ask", "", "run only tests of packages whose import path matches this regular expression")
 	limit := flag.Duration("limit", 3*time.Minute, "time limit for the tests of a package; a test that hangs notices the change")
 	flag.Parse()
-	if err := run(os.Stdout, *only, *n, *skip, *seed, *limit, flag.Args()); err != nil {
+	if err := run(os.Stdout, *only, *ask, *n, *skip, *seed, *limit, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
@@ -61,8 +63,12 @@ type trial struct {
 	ask []string
 }
 
-func run(out io.Writer, only string, n, skip int, seed uint64, limit time.Duration, patterns []string) error {
+func run(out io.Writer, only, ask string, n, skip int, seed uint64, limit time.Duration, patterns []string) error {
 	wanted, err := regexp.Compile(only)
+	if err != nil {
+		return err
+	}
+	asked, err := regexp.Compile(ask)
 	if err != nil {
 		return err
 	}
@@ -86,8 +92,8 @@ func run(out io.Writer, only string, n, skip int, seed uint64, limit time.Durati
 				return err
 			}
 			for _, c := range changes {
-				if wanted.MatchString(c.String()) {
-					trials = append(trials, &trial{p, c, p.askers(all)})
+				if to := slices.DeleteFunc(p.askers(all), func(path string) bool { return !asked.MatchString(path) }); len(to) > 0 && wanted.MatchString(c.String()) {
+					trials = append(trials, &trial{p, c, to})
 				}
 			}
 		}
