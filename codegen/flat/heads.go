@@ -81,7 +81,7 @@ func (h *heads) cut(body []kernel.Stmt) bool {
 		r, ok := s.(*kernel.Random)
 		return ok && h.several[r.Dst]
 	}
-	return loops > 0 && !slices.ContainsFunc(slices.Collect(kernel.All(body)), filled)
+	return loops > 0 && !kernel.Has(body, filled)
 }
 
 // overRows returns a statement as a loop over rows, or nil.
@@ -106,14 +106,7 @@ func (h *heads) pure(s *kernel.Let) bool { return len(expr.Elems(s.Value)) == 0 
 // simple reports whether a statement can be in a turn. It cannot bind a name that later
 // turns read, nor contain a product.
 func (h *heads) simple(s kernel.Stmt) bool {
-	switch s.(type) {
-	case *kernel.Var, *kernel.Reduce:
-		return false
-	}
-	return !slices.ContainsFunc(slices.Collect(kernel.All([]kernel.Stmt{s})), func(s kernel.Stmt) bool {
-		_, product := s.(*kernel.Dot)
-		return product
-	})
+	return !kernel.Is[*kernel.Var](s) && !kernel.Is[*kernel.Reduce](s) && !kernel.Has([]kernel.Stmt{s}, kernel.Is[*kernel.Dot])
 }
 
 // use records the arrays that a turn uses.

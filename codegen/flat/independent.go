@@ -34,10 +34,8 @@ func (m *marker) body(body []kernel.Stmt) []kernel.Stmt {
 }
 
 func (m *marker) independent(loop *kernel.For) (own map[string]bool, ok bool) {
-	for s := range kernel.All(loop.Body) {
-		if _, product := s.(*kernel.Dot); product {
-			return nil, false // all threads of a block share a product
-		}
+	if kernel.Has(loop.Body, kernel.Is[*kernel.Dot]) {
+		return nil, false // all threads of a block share a product
 	}
 	iterations := depend.Loop{Var: loop.Var, Size: sub(loop.Hi, loop.Lo), Changes: depend.Changes(loop.Body...)}
 	if expr.IsInt(iterations.Size, 1) {

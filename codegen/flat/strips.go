@@ -32,7 +32,7 @@ func strips(k *kernel.Kernel) *kernel.Kernel {
 	if r := s.rows(a.Var, a.Size, k.Body, tilesOf(k.Body)); r != nil {
 		n := rowsOf(k.Body)
 		out := withBody(k, r.strip(n))
-		out.Grid = append(slices.Clone(k.Grid[:last]), kernel.Axis{Var: r.number.Name, Size: ceilDiv(r.size, n)})
+		out.Grid = append(slices.Clone(k.Grid[:last]), kernel.Axis{Var: r.number.Name, Size: kernel.CeilDiv(r.size, n)})
 		return out
 	}
 	return withBody(k, s.body(NewBounds(k.Grid), k.Body))
@@ -88,10 +88,6 @@ func rowsOf(body []kernel.Stmt) int64 {
 	return min(max(stripElems/longest, leastRows), mostRows)
 }
 
-func ceilDiv(size *expr.Expr, n int64) *expr.Expr {
-	return expr.Simplify(expr.New(expr.Div, add(size, expr.Int(n-1)), expr.Int(n)))
-}
-
 // rows holds the statements of a row, in two parts.
 type rows struct {
 	taken
@@ -120,7 +116,7 @@ func (s *stripper) rows(row string, size *expr.Expr, body []kernel.Stmt, own map
 	for at > 0 && at < len(body) && kernel.Bound(body[at]) != "" {
 		at++
 	}
-	if at == 0 || !slices.ContainsFunc(body[at:], func(st kernel.Stmt) bool { _, ok := st.(*kernel.Random); return ok }) {
+	if at == 0 || !slices.ContainsFunc(body[at:], kernel.Is[*kernel.Random]) {
 		return nil
 	}
 	r := &rows{

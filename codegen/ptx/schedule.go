@@ -73,12 +73,12 @@ func Choose(k *kernel.Kernel, o Options) Choice {
 
 func choose(k *kernel.Kernel, l emit.Launches) (schedule, emit.Plan, Choice) {
 	var unfit []string
-	if !emit.Has(k.Body, forCores) {
+	if !kernel.Has(k.Body, forCores) {
 		unfit = append(unfit, "tensor cores: it has no product of BF16 or of halves")
 	}
 	after := map[*flat.Pass]*kernel.Kernel{} // by the first pass
 	for _, s := range schedules {
-		if s.kind != "" && s.kind != k.Kind || s.tensor != nil && !emit.Has(k.Body, s.tensor) {
+		if s.kind != "" && s.kind != k.Kind || s.tensor != nil && !kernel.Has(k.Body, s.tensor) {
 			continue
 		}
 		first := &s.passes[0]

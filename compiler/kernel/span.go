@@ -48,9 +48,8 @@ func (k *Kernel) Cells(rows int64) *Kernel {
 	}
 	s, out := k.Span, *k
 	size, first := expr.Int(rows), expr.NewVar(s.First, expr.I32)
-	cells := expr.New(expr.Div, expr.New(expr.Add, s.Rows, expr.Int(rows-1)), size)
 	out.Span = nil
-	out.Grid = append(slices.Clip(k.Grid), Axis{Var: spanCell, Size: expr.Simplify(cells)})
+	out.Grid = append(slices.Clip(k.Grid), Axis{Var: spanCell, Size: CeilDiv(s.Rows, rows)})
 	out.Body = append([]Stmt{
 		&Let{Name: s.First, Value: expr.New(expr.Mul, expr.NewVar(spanCell, expr.I32), size)},
 		&Let{Name: s.Height, Value: expr.Simplify(expr.New(expr.Min, expr.New(expr.Sub, s.Rows, first), size))},

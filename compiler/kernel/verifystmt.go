@@ -252,13 +252,5 @@ func (c *checker) loop(s *For) {
 
 // makes reports whether a body makes a tile or variable, at any depth.
 func makes(body []Stmt, id string) bool {
-	for s := range All(body) {
-		switch s.(type) {
-		case *Tile, *Var:
-			if Bound(s) == id {
-				return true
-			}
-		}
-	}
-	return false
+	return Has(body, func(s Stmt) bool { return (Is[*Tile](s) || Is[*Var](s)) && Bound(s) == id })
 }

@@ -34,6 +34,22 @@ func all(body []Stmt, yield func(Stmt) bool) bool {
 	return true
 }
 
+// Is reports whether a statement is of a type.
+func Is[T Stmt](s Stmt) bool {
+	_, is := s.(T)
+	return is
+}
+
+// Has reports whether a body has such a statement, at any depth.
+func Has(body []Stmt, such func(Stmt) bool) bool {
+	for s := range All(body) {
+		if such(s) {
+			return true
+		}
+	}
+	return false
+}
+
 // Axes returns the index variables that a statement runs over.
 func Axes(s Stmt) []Axis {
 	switch s := s.(type) {
@@ -223,6 +239,11 @@ func WithBody(s Stmt, body []Stmt) Stmt {
 		return &If{s.Cond, body}
 	}
 	return s
+}
+
+// CeilDiv returns a size in units of n, rounded up.
+func CeilDiv(size *expr.Expr, n int64) *expr.Expr {
+	return expr.Simplify(expr.New(expr.Div, expr.New(expr.Add, size, expr.Int(n-1)), expr.Int(n)))
 }
 
 // Elements returns the number of elements of a shape.

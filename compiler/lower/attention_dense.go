@@ -29,7 +29,7 @@ func (a *attention) dense() *dense { return &dense{attention: a} }
 // enterCell names the queries and keys of a cell.
 func (d *dense) enterCell() {
 	if len(d.window.Lows) > 0 {
-		d.block(d.grid("m", ceilDiv(d.rows, blockRows)), d.rows)
+		d.block(d.grid("m", kernel.CeilDiv(d.rows, blockRows)), d.rows)
 	} else {
 		d.first, d.height = d.span(d.rows)
 	}
@@ -224,7 +224,7 @@ func (d *dense) forward() {
 // backward computes the gradients of one head of one example, block by block.
 func (d *dense) backward(g *attentionGrad) {
 	g.begin(d.keyed.rows)
-	d.loop("m", ceilDiv(d.own.rows, blockRows), func(m *expr.Expr) {
+	d.loop("m", kernel.CeilDiv(d.own.rows, blockRows), func(m *expr.Expr) {
 		d.block(m, d.own.rows)
 		d.keysOfBlock(false)
 		score := d.products()

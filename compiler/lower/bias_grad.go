@@ -45,7 +45,7 @@ func (g *paramGrads) sum(ds func(t, j *expr.Expr) *expr.Expr) {
 		}
 	}
 	if len(whole) > 0 {
-		g.loop("m", ceilDiv(g.rows, sumRows), func(m *expr.Expr) {
+		g.loop("m", kernel.CeilDiv(g.rows, sumRows), func(m *expr.Expr) {
 			g.block(m)
 			g.wholes(whole, ds)
 		})

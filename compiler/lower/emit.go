@@ -366,9 +366,6 @@ func ref(name string, t expr.Type, idx ...*expr.Expr) *expr.Expr {
 	return expr.NewElem(name, t, idx...)
 }
 
-// ceilDiv returns the number of cells of n rows that cover a rows.
-func ceilDiv(a *expr.Expr, n int64) *expr.Expr { return div(add(a, expr.Int(n-1)), expr.Int(n)) }
-
 // size returns a dimension as an expression.
 func size(d ir.Dim) *expr.Expr {
 	return d.Expr()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
+	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/opt"
 	"github.com/arithlang/mlc/dsl/diag"
 )
@@ -56,7 +57,7 @@ func (e *emitter) cellRow() *row { return e.newRow(e.grid("r", e.cells())) }
 // cells is the size of a row program's grid.
 func (e *emitter) cells() *expr.Expr {
 	if s := e.group.Shape; len(s) == 1 {
-		return ceilDiv(size(s[0]), flatTile)
+		return kernel.CeilDiv(size(s[0]), flatTile)
 	}
 	return e.rowsOf(e.group.Shape)
 }

@@ -230,6 +230,15 @@ func (f *Func) Variable(v Value) Value {
 	return x
 }
 
+// Variables returns n variables with one initial value.
+func (f *Func) Variables(n int, v Value) []Value {
+	all := make([]Value, n)
+	for i := range all {
+		all[i] = f.Variable(v)
+	}
+	return all
+}
+
 // Into computes an instruction of the table into a variable.
 func (f *Func) Into(dst Value, op string, args ...Value) {
 	f.emit(&Instr{op: op, dst: []Value{dst}, args: args})

@@ -56,7 +56,7 @@ func everything() *Module {
 	f.CopyAsync(to.Plus(16), from.Plus(32), word)
 	f.CommitCopies()
 	f.WaitCopies(1)
-	for _, op := range slices.Sorted(maps.Keys(multiplications)) {
+	for _, op := range strings.Fields(lanes["ffff=rrrrrrffff"]) {
 		acc := []Value{f.Variable(F32(0)), f.Variable(F32(0)), f.Variable(F32(0)), f.Variable(F32(0))}
 		a := append(f.LoadMatrices(to, 2, true), f.LoadMatrices(to.Plus(16), 2, false)...)
 		b := append(f.LoadMatrices(to, 1, true), f.LoadMatrices(to.Plus(16), 1, false)...)

@@ -70,24 +70,9 @@ var effects = map[string]string{
 	"=rdr": opCopy,
 }
 
-// forms has the signatures of all instructions, pure the signatures of values.
-var forms, pure = signatures(values, effects, tensors()), signatures(values)
-
-// tensors returns the instructions of tensor cores.
-func tensors() map[string]string {
-	all := map[string]string{}
-	add := func(op string, acc, words int) {
-		sig := strings.Repeat("f", acc) + "=" + strings.Repeat("r", words) + strings.Repeat("f", acc)
-		all[sig] += " " + op
-	}
-	for op, m := range multiplications {
-		add(op, m.acc, m.a+m.b)
-	}
-	for op, n := range matrixLoads {
-		all[strings.Repeat("r", n)+"=r"] += " " + op
-	}
-	return all
-}
+// forms has the signatures of all instructions, pure the signatures of values, and together those of
+// lanes.
+var forms, pure, together = signatures(values, effects, lanes), signatures(values), signatures(lanes)
 
 func signatures(tables ...map[string]string) map[string][]string {
 	all := map[string][]string{}
@@ -156,7 +141,7 @@ func letters(vs []Value) string {
 func (i *Instr) checkPlaces() error {
 	copies := i.op == opCopy
 	switch {
-	case !copies && matrixLoads[i.op] == 0:
+	case !copies && !i.loadsMatrices():
 		return nil
 	case i.memory.Space != Shared || copies && i.from.Space != Global:
 		return fmt.Errorf("%s: the addresses are in other spaces", i)

@@ -129,7 +129,7 @@ func (p *printer) instr(i *Instr) {
 		op, operands = i.access(i.args[1:]), []string{p.address(i.args[0], i.bytes), p.vector(i.args[1:])}
 	case i.op == opCopy:
 		operands = []string{p.address(i.args[0], i.bytes), p.address(i.args[1], i.behind), fmt.Sprint(copied), p.value(i.args[2])}
-	case matrixLoads[i.op] != 0:
+	case i.loadsMatrices():
 		operands = []string{p.braces(i.dst), p.address(i.args[0], i.bytes)}
 	case fragments != nil:
 		operands = nil

@@ -1,6 +1,9 @@
 package asm
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // The instructions of tensor cores and of asynchronous copies.
 const (
@@ -13,15 +16,16 @@ const (
 	copied = 16
 )
 
-// A multiplication is an instruction that adds the product of fragments a (16 rows) and b (8
-// columns) to an accumulator. The fields are their numbers of registers.
-type multiplication struct{ acc, a, b int }
-
-// multiplications has them by op. The PTX manual, 9.7.14, says which elements a register holds.
-var multiplications = map[string]multiplication{
-	"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32": {4, 4, 2},
-	"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32":   {4, 4, 2},
-	"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32":  {4, 4, 2},
+// lanes are the instructions that the lanes of a warp run together, and from which they get
+// different values. Multiplications add the product of fragments a (16 rows, 4 registers) and b (8
+// columns, 2 registers) to an accumulator. The PTX manual, 9.7.14, says which elements a register
+// holds.
+var lanes = map[string]string{
+	"ffff=rrrrrrffff": `mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+		mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32`,
+	"r=r":    opMatrices + ".x1.shared.b16 " + opMatrices + ".x1.trans.shared.b16",
+	"rr=r":   opMatrices + ".x2.shared.b16 " + opMatrices + ".x2.trans.shared.b16",
+	"rrrr=r": opMatrices + ".x4.shared.b16 " + opMatrices + ".x4.trans.shared.b16",
 }
 
 // Multiply adds the product of fragments a and b to the variables acc, by a multiplication such
@@ -60,26 +64,15 @@ func (f *Func) WaitCopies(n int) { f.emit(&Instr{op: opWait, text: fmt.Sprint(n)
 
 // fragments returns the operands of a multiplication as vectors; nil for other instructions.
 func (i *Instr) fragments() [][]Value {
-	if m, ok := multiplications[i.op]; ok && len(i.args) == m.a+m.b+m.acc {
-		return [][]Value{i.dst, i.args[:m.a], i.args[m.a : m.a+m.b], i.args[m.a+m.b:]}
+	if !i.ofLanes() || len(i.args) != 10 {
+		return nil
 	}
-	return nil
+	return [][]Value{i.dst, i.args[:4], i.args[4:6], i.args[6:]}
 }
 
 // ofLanes reports whether the lanes of a warp run an instruction together and get different
 // values.
-func (i *Instr) ofLanes() bool {
-	_, ok := multiplications[i.op]
-	return ok || matrixLoads[i.op] != 0
-}
+func (i *Instr) ofLanes() bool { return together[i.op] != nil }
 
-// matrixLoads are the loads of matrices, with the registers that they fill.
-var matrixLoads = func() map[string]int {
-	all := map[string]int{}
-	for _, n := range []int{1, 2, 4} {
-		for _, t := range []string{"", ".trans"} {
-			all[fmt.Sprintf("%s.x%d%s.shared.b16", opMatrices, n, t)] = n
-		}
-	}
-	return all
-}()
+// loadsMatrices reports whether an instruction loads matrices.
+func (i *Instr) loadsMatrices() bool { return i.ofLanes() && strings.HasPrefix(i.op, opMatrices) }

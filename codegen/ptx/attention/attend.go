@@ -49,8 +49,6 @@ type attend struct {
 	parts        map[string]emit.Accumulators // scores and other arrays by query and key, with 16 rows
 	wanted       map[string]bool              // arrays that are computed; nil: all
 	known        []map[string]asm.Value       // values of rows
-	meanings     map[string]*expr.Expr        // values of lets
-	buffers      map[string]bool              // of the kernel
 	bandRows     int                          // of bands
 	nearBands    []emit.Address               // places of a lane's first key and last row
 	moves        bool                         // rows begin with different keys
@@ -97,7 +95,7 @@ func (a *attend) cells(grid []kernel.Axis, do func()) emit.Cells {
 // so many rows.
 func newAttend(p *emit.Builder, k *kernel.Kernel, m *attention, first asm.Value, rows int) *attend {
 	f := p.F
-	a := &attend{Builder: p, attention: m, width: int(m.scores.Axes[2].Size.I), parts: map[string]emit.Accumulators{}, meanings: meanings(m.lets), buffers: emit.Arrays(k)}
+	a := &attend{Builder: p, attention: m, width: int(m.scores.Axes[2].Size.I), parts: map[string]emit.Accumulators{}}
 	lanes := emit.WarpThreads * rows / warpRows // of a row
 	g, t := f.Do("shr.u32", p.Lane, asm.Int(bits.Len(uint(lanes))-1)), f.Do("and.b32", p.Lane, asm.Int(lanes-1))
 	a.group = 4 * lanes

@@ -57,7 +57,7 @@ func (a *attend) scalars(from int) {
 // overKeys reports whether a statement is a reduction over keys.
 func (a *attend) overKeys(s kernel.Stmt) (r *kernel.Reduce, ok bool) {
 	r, ok = s.(*kernel.Reduce)
-	return r, ok && !a.ofHead(r, a.buffers)
+	return r, ok && !a.ofHead(r)
 }
 
 // along computes a reduction over the width of a head. A lane takes the columns of a row that
@@ -203,10 +203,7 @@ func (a *attend) loadFour(e *expr.Expr, name string, key, last asm.Value) []asm.
 	if a.moves {
 		together = f.Do("and.pred", together, f.Do("setp.le.s32", asm.Int(0), key))
 	}
-	var vs []asm.Value
-	for range 4 {
-		vs = append(vs, f.Variable(asm.F32(0)))
-	}
+	vs := f.Variables(4, asm.F32(0))
 	f.If(together, func() { f.LoadInto(a.At(e, emit.Known{}).Address, vs...) })
 	f.If(f.Do("not.pred", together), func() {
 		for i, v := range vs {
@@ -220,10 +217,8 @@ func (a *attend) loadFour(e *expr.Expr, name string, key, last asm.Value) []asm.
 // sums returns the initial partial values of a reduction, by row of a lane and group of keys.
 func (a *attend) sums(r *kernel.Reduce) [][]asm.Value {
 	all := make([][]asm.Value, len(a.row))
-	for h := range a.row {
-		for range keysAtOnce / a.group {
-			all[h] = append(all[h], a.F.Variable(asm.F32(emit.Reductions[r.Op].Start)))
-		}
+	for h := range all {
+		all[h] = a.F.Variables(keysAtOnce/a.group, asm.F32(emit.Reductions[r.Op].Start))
 	}
 	return all
 }

@@ -29,14 +29,14 @@ type attention struct {
 	out    []*kernel.Set // assignments of the last product
 	lets   []*kernel.Let
 	bands  []band
+
+	buffers  map[string]bool       // of the kernel
+	meanings map[string]*expr.Expr // values of lets
 }
 
 // Plan plans an attention for tensor cores.
 func Plan(k *kernel.Kernel, l emit.Launches) (p emit.Plan, why string) {
-	a, why := attentionOf(k, expr.BF16)
-	if why == "" {
-		why = a.unfit(l.Aligned, expr.BF16)
-	}
+	a, why := attentionOf(k, l, expr.BF16)
 	if why != "" {
 		return p, why
 	}
@@ -46,8 +46,8 @@ func Plan(k *kernel.Kernel, l emit.Launches) (p emit.Plan, why string) {
 }
 
 // attentionOf finds an attention whose products have factors of a type.
-func attentionOf(k *kernel.Kernel, factors expr.Type) (a *attention, why string) {
-	a = &attention{}
+func attentionOf(k *kernel.Kernel, l emit.Launches, factors expr.Type) (a *attention, why string) {
+	a = &attention{buffers: emit.Arrays(k)}
 	var dots []*kernel.Dot
 	for _, s := range k.Body {
 		switch s := s.(type) {
@@ -64,7 +64,7 @@ func attentionOf(k *kernel.Kernel, factors expr.Type) (a *attention, why string)
 				switch ok = ok && len(set.Axes) == 0; {
 				case !ok:
 					a.follow = append(a.follow, s)
-				case !emit.Arrays(k)[set.Dst.Name] || len(expr.Elems(set.Value)) > 0:
+				case !a.buffers[set.Dst.Name] || len(expr.Elems(set.Value)) > 0:
 					return nil, "its rows leave more than numbers"
 				default:
 					a.leaves = append(a.leaves, set)
@@ -89,14 +89,18 @@ func attentionOf(k *kernel.Kernel, factors expr.Type) (a *attention, why string)
 		return nil, "its factors are no " + factors.String()
 	}
 	a.scores, a.values = dots[0], dots[1]
-	if buffers := emit.Arrays(k); buffers[a.scores.Dst.Name] || !a.values.Zero {
+	if a.buffers[a.scores.Dst.Name] || !a.values.Zero {
 		return nil, "its scores lie in a buffer"
 	}
-	if why := a.checkRows(map[string]bool{a.scores.Dst.Name: true}, emit.Arrays(k), meanings(a.lets)); why != "" {
+	a.meanings = meanings(a.lets)
+	if why := a.checkRows(map[string]bool{a.scores.Dst.Name: true}); why != "" {
 		return nil, why
 	}
-	a.bands = bandsOf(a.follow, emit.Arrays(k))
-	return a, a.checkValues(emit.Arrays(k))
+	a.bands = a.bandsOf()
+	if why := a.checkValues(); why != "" {
+		return nil, why
+	}
+	return a, a.unfit(l.Aligned, factors)
 }
 
 // byRow turns an assignment by row and column into an assignment by column for row rowVar.
@@ -116,13 +120,12 @@ func renamed(body []kernel.Stmt, names map[string]string) []kernel.Stmt {
 
 // place returns the index of a score by row and column.
 func (a *attention) place() *expr.Expr {
-	return emit.At(a.scores.Dst, map[string]string{a.scores.Axes[0].Var: emit.RowVar, a.scores.Axes[1].Var: emit.ColVar})
+	return emit.Place(a.scores.Dst, a.scores.Axes[0].Var, a.scores.Axes[1].Var)
 }
 
 // checkRows says why rows cannot stay in registers. Each statement has to set elements of
-// arrays by query and key, or random words, and to read only elements at its own place. Lets has the
-// values of lets.
-func (a *attention) checkRows(inRegisters map[string]bool, buffers map[string]bool, lets map[string]*expr.Expr) string {
+// arrays by query and key, or random words, and to read only elements at its own place.
+func (a *attention) checkRows(inRegisters map[string]bool) string {
 	axes := a.scores.Axes
 	if !a.scores.Zero || a.scores.MostRows == 0 || a.scores.MostRows%emit.FragmentRows != 0 {
 		return "the number of its rows is unknown"
@@ -133,10 +136,10 @@ func (a *attention) checkRows(inRegisters map[string]bool, buffers map[string]bo
 		switch {
 		case words[e.Name]:
 			return e.Args[0].Op == expr.Var && e.Args[0].Name == col
-		case buffers[e.Name]:
+		case a.buffers[e.Name]:
 			return true
 		}
-		return inRegisters[e.Name] && expr.Equal(emit.At(e, map[string]string{col: emit.ColVar}), place)
+		return inRegisters[e.Name] && expr.Equal(emit.Place(e, "", col), place)
 	}
 	words := map[string]bool{}
 	for _, s := range a.follow {
@@ -144,17 +147,17 @@ func (a *attention) checkRows(inRegisters map[string]bool, buffers map[string]bo
 		switch s := s.(type) {
 		case *kernel.Let:
 		case *kernel.Random:
-			if !expr.Equal(s.Size, axes[1].Size) || !expr.IsMultiple(expr.Subst(s.Base, lets), expr.Int(emit.PhiloxWords)) {
+			if !expr.Equal(s.Size, axes[1].Size) || !expr.IsMultiple(expr.Subst(s.Base, a.meanings), expr.Int(emit.PhiloxWords)) {
 				return "a row's random words do not begin with a counter"
 			}
 			words[s.Dst] = true
 			continue
 		case *kernel.Set:
-			if col = s.Axes[0].Var; buffers[s.Dst.Name] || !expr.Equal(s.Axes[0].Size, axes[1].Size) || !expr.Equal(emit.At(s.Dst, map[string]string{col: emit.ColVar}), place) {
+			if col = s.Axes[0].Var; a.buffers[s.Dst.Name] || !expr.Equal(s.Axes[0].Size, axes[1].Size) || !expr.Equal(emit.Place(s.Dst, "", col), place) {
 				return "it sets other than scores"
 			}
 		case *kernel.Reduce:
-			if col = s.Axis.Var; a.ofHead(s, buffers) {
+			if col = s.Axis.Var; a.ofHead(s) {
 				continue
 			}
 			if !expr.Equal(s.Axis.Size, axes[1].Size) {
@@ -180,40 +183,46 @@ func (a *attention) checkRows(inRegisters map[string]bool, buffers map[string]bo
 
 // ofHead reports whether a reduction is over the width of a head and reads only buffers, so that
 // it does not need the scores.
-func (a *attention) ofHead(r *kernel.Reduce, buffers map[string]bool) bool {
+func (a *attention) ofHead(r *kernel.Reduce) bool {
 	return expr.Equal(r.Axis.Size, a.scores.Axes[2].Size) &&
-		!slices.ContainsFunc(expr.Elems(r.Value), func(e *expr.Expr) bool { return !buffers[e.Name] })
+		!slices.ContainsFunc(expr.Elems(r.Value), func(e *expr.Expr) bool { return !a.buffers[e.Name] })
 }
 
 // checkValues says why the statements after the rows do not fit.
-func (a *attention) checkValues(buffers map[string]bool) string {
+func (a *attention) checkValues() string {
 	n, place, weights := a.values.Axes, a.place(), a.scores.Dst.Name
 	if r := a.rounds; r != nil {
-		rounded := emit.At(r.Dst, map[string]string{r.Axes[0].Var: emit.RowVar, r.Axes[1].Var: emit.ColVar})
+		rounded := emit.Place(r.Dst, r.Axes[0].Var, r.Axes[1].Var)
 		w := r.Value.Args[0]
-		if w.Op != expr.Elem || w.Name != weights || !expr.Equal(emit.At(w, map[string]string{r.Axes[0].Var: emit.RowVar, r.Axes[1].Var: emit.ColVar}), place) {
+		if w.Op != expr.Elem || w.Name != weights || !expr.Equal(emit.Place(w, r.Axes[0].Var, r.Axes[1].Var), place) {
 			return "its weights are not the rounded scores"
 		}
 		place, weights = rounded, r.Dst.Name
 	}
-	if a.values.A.Name != weights || !expr.Equal(emit.At(a.values.A, map[string]string{n[0].Var: emit.RowVar, n[2].Var: emit.ColVar}), place) {
+	if a.values.A.Name != weights || !expr.Equal(emit.Place(a.values.A, n[0].Var, n[2].Var), place) {
 		return "its weights are not the rounded scores"
 	}
-	place = emit.At(a.values.Dst, map[string]string{n[0].Var: emit.RowVar, n[1].Var: emit.ColVar})
 	for _, s := range a.out {
-		if !buffers[s.Dst.Name] || !expr.Equal(s.Axes[1].Size, n[1].Size) {
+		if !a.buffers[s.Dst.Name] || !expr.Equal(s.Axes[1].Size, n[1].Size) {
 			return "it goes on with its results"
 		}
-		for _, e := range expr.Elems(s.Value) {
-			if !buffers[e.Name] && (e.Name != a.values.Dst.Name || !expr.Equal(emit.At(e, map[string]string{s.Axes[0].Var: emit.RowVar, s.Axes[1].Var: emit.ColVar}), place)) {
-				return "it reads other results than its own"
-			}
+		if !a.onlyOwn(s, a.values) {
+			return "it reads other results than its own"
 		}
 	}
-	if len(a.out) == 0 && !buffers[a.values.Dst.Name] {
+	if len(a.out) == 0 && !a.buffers[a.values.Dst.Name] {
 		return "its results go nowhere"
 	}
 	return ""
+}
+
+// onlyOwn reports whether an assignment by row and column reads only buffers, and a product's result
+// at its own row and column.
+func (a *attention) onlyOwn(s *kernel.Set, d *kernel.Dot) bool {
+	place := emit.Place(d.Dst, d.Axes[0].Var, d.Axes[1].Var)
+	return !slices.ContainsFunc(expr.Elems(s.Value), func(e *expr.Expr) bool {
+		return !a.buffers[e.Name] && (e.Name != d.Dst.Name || !expr.Equal(emit.Place(e, s.Axes[0].Var, s.Axes[1].Var), place))
+	})
 }
 
 // queries, keys and vs, the values, are the factors, with rows of one head.
@@ -247,7 +256,7 @@ func (a *attention) unfit(aligned map[string]bool, factors expr.Type) string {
 		return "the width of a head is no multiple of 4 from 16 to 128"
 	}
 	for _, o := range []flat.Operand{a.queries(), a.keys(), a.vs()} {
-		if why := inWholeUnits(o, emit.UnitBytes/kernel.Bytes(factors), meanings(a.lets), aligned); why != "" {
+		if why := a.inWholeUnits(o, factors, aligned); why != "" {
 			return why
 		}
 	}
@@ -257,11 +266,12 @@ func (a *attention) unfit(aligned map[string]bool, factors expr.Type) string {
 	return ""
 }
 
-// inWholeUnits says why a factor's rows, given the values of lets, are not in units of 16 bytes, which
-// have so many elements.
-func inWholeUnits(o flat.Operand, n int, lets map[string]*expr.Expr, aligned map[string]bool) string {
-	unit := expr.Int(int64(n))
-	if !aligned[o.Slice] || !expr.IsInt(o.CS, 1) || !expr.IsMultiple(expr.Subst(o.Off, lets), unit) || !expr.IsMultiple(expr.Subst(o.RS, lets), unit) {
+// inWholeUnits says why a factor's rows, of elements of a type, are not in units of 16 bytes.
+func (a *attention) inWholeUnits(o flat.Operand, t expr.Type, aligned map[string]bool) string {
+	whole := func(e *expr.Expr) bool {
+		return expr.IsMultiple(expr.Subst(e, a.meanings), expr.Int(int64(emit.UnitBytes/kernel.Bytes(t))))
+	}
+	if !aligned[o.Slice] || !expr.IsInt(o.CS, 1) || !whole(o.Off) || !whole(o.RS) {
 		return o.Slice + " does not lie in units of 16 bytes"
 	}
 	return ""

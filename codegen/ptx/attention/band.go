@@ -2,6 +2,7 @@ package attention
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/arithlang/mlc/codegen/ptx/asm"
 	"github.com/arithlang/mlc/codegen/ptx/emit"
@@ -17,24 +18,35 @@ type band struct {
 }
 
 // bandsOf returns the bands that statements by row read.
-func bandsOf(follow []kernel.Stmt, buffers map[string]bool) (all []band) {
+func (a *attention) bandsOf() (all []band) {
 	ofRow := map[string]bool{emit.RowVar: true}
-	for _, s := range follow {
+	for _, s := range a.follow {
 		if name := kernel.Bound(s); name != "" {
 			ofRow[name] = true
 		}
 	}
-	for _, s := range follow {
-		for _, a := range kernel.Axes(s) {
-			for _, e := range expr.Elems(kernel.Reads(s)...) {
-				first, ok := byDistance(e, a.Var)
-				if ok && buffers[e.Name] && e.Type == expr.F32 && !expr.DependsOnAny(first, ofRow) && bandAt(all, e, a.Var) < 0 {
-					all = append(all, band{e.Name, first})
+	for e, col := range readBy(a.follow) {
+		first, ok := byDistance(e, col)
+		if ok && a.buffers[e.Name] && e.Type == expr.F32 && !expr.DependsOnAny(first, ofRow) && bandAt(all, e, col) < 0 {
+			all = append(all, band{e.Name, first})
+		}
+	}
+	return all
+}
+
+// readBy yields the elements that statements read for each value of an axis, and the axis.
+func readBy(body []kernel.Stmt) iter.Seq2[*expr.Expr, string] {
+	return func(yield func(e *expr.Expr, axis string) bool) {
+		for _, s := range body {
+			for _, a := range kernel.Axes(s) {
+				for _, e := range expr.Elems(kernel.Reads(s)...) {
+					if !yield(e, a.Var) {
+						return
+					}
 				}
 			}
 		}
 	}
-	return all
 }
 
 // byDistance returns the index of an element at row and column 0, if it is otherwise further by the

@@ -40,10 +40,7 @@ type gradient struct {
 
 // PlanGrad plans a gradient of attention for tensor cores.
 func PlanGrad(k *kernel.Kernel, l emit.Launches) (p emit.Plan, why string) {
-	g, why := attentionGradOf(k, expr.BF16)
-	if why == "" {
-		why = g.unfit(l.Aligned)
-	}
+	g, why := attentionGradOf(k, l, expr.BF16)
 	if why != "" {
 		return p, why
 	}
@@ -52,8 +49,8 @@ func PlanGrad(k *kernel.Kernel, l emit.Launches) (p emit.Plan, why string) {
 	return emit.Plan{Threads: gradWarps * emit.WarpThreads, Whole: true, Pieces: pieces, Cells: func(p *emit.Builder) (emit.Cells, error) { return gradCells(p, k, g), nil }}, ""
 }
 
-func attentionGradOf(k *kernel.Kernel, factors expr.Type) (g *attentionGrad, why string) {
-	g = &attentionGrad{typ: factors, rounded: map[string]*expr.Expr{}}
+func attentionGradOf(k *kernel.Kernel, l emit.Launches, factors expr.Type) (g *attentionGrad, why string) {
+	g = &attentionGrad{attention: attention{buffers: emit.Arrays(k)}, typ: factors, rounded: map[string]*expr.Expr{}}
 	body, why := g.overExamples(k.Body)
 	if why != "" {
 		return nil, why
@@ -68,7 +65,7 @@ func attentionGradOf(k *kernel.Kernel, factors expr.Type) (g *attentionGrad, why
 				return nil, "it does not go through blocks of queries once"
 			}
 			g.block = s
-			if why := g.ofBlock(s.Body, emit.Arrays(k)); why != "" {
+			if why := g.ofBlock(s.Body); why != "" {
 				return nil, why
 			}
 		case *kernel.Set:
@@ -77,7 +74,7 @@ func attentionGradOf(k *kernel.Kernel, factors expr.Type) (g *attentionGrad, why
 					return nil, "it begins with more than sums of 0"
 				}
 				cleared[s.Dst.Name] = s
-			} else if why := g.written(s, emit.Arrays(k)); why != "" {
+			} else if why := g.written(s); why != "" {
 				return nil, why
 			}
 		default:
@@ -97,22 +94,22 @@ func attentionGradOf(k *kernel.Kernel, factors expr.Type) (g *attentionGrad, why
 			return nil, "its sums by distance do not begin with 0, or end in the cell"
 		}
 	}
-	return g, ""
+	return g, g.unfit(l.Aligned)
 }
 
 // ofBlock sorts the statements of a block.
-func (g *attentionGrad) ofBlock(body []kernel.Stmt, buffers map[string]bool) string {
+func (g *attentionGrad) ofBlock(body []kernel.Stmt) string {
 	for _, s := range body {
 		switch s := s.(type) {
 		case *kernel.Let:
 			g.inner = append(g.inner, s)
 		case *kernel.Dot:
-			if why := g.product(s, buffers); why != "" {
+			if why := g.product(s); why != "" {
 				return why
 			}
 		case *kernel.For:
 			if !s.Independent {
-				if why := g.lineOf(s, buffers); why != "" {
+				if why := g.lineOf(s); why != "" {
 					return why
 				}
 				continue
@@ -120,11 +117,11 @@ func (g *attentionGrad) ofBlock(body []kernel.Stmt, buffers map[string]bool) str
 			if g.scores == nil || !expr.IsInt(s.Lo, 0) || !expr.Equal(s.Hi, g.scores.Axes[0].Size) {
 				return "its rows need each other"
 			}
-			if why := g.rowsOf(s, buffers); why != "" {
+			if why := g.rowsOf(s); why != "" {
 				return why
 			}
 		case *kernel.Set:
-			if why := g.set(s, buffers); why != "" {
+			if why := g.set(s); why != "" {
 				return why
 			}
 		default:
@@ -136,15 +133,16 @@ func (g *attentionGrad) ofBlock(body []kernel.Stmt, buffers map[string]bool) str
 		return "it has no scores"
 	case g.line != nil && g.line.at != len(g.follow):
 		return "its rows go on after their sums by distance"
-	case g.low != nil && g.typ == expr.BF16 && slices.ContainsFunc(g.follow, func(s kernel.Stmt) bool { r, ok := s.(*kernel.Reduce); return ok && !g.ofHead(r, buffers) }):
+	case g.low != nil && g.typ == expr.BF16 && slices.ContainsFunc(g.follow, func(s kernel.Stmt) bool { r, ok := s.(*kernel.Reduce); return ok && !g.ofHead(r) }):
 		return "it reduces rows over the keys of a window"
 	}
-	g.bands = slices.DeleteFunc(bandsOf(g.follow, buffers), func(b band) bool { return !g.alongDistance(b.first) })
+	g.meanings = meanings(slices.Concat(g.lets, g.inner))
+	g.bands = slices.DeleteFunc(g.bandsOf(), func(b band) bool { return !g.alongDistance(b.first) })
 	known := g.names()
-	if why := g.checkRows(known, buffers, meanings(slices.Concat(g.lets, g.inner))); why != "" {
+	if why := g.checkRows(known); why != "" {
 		return why
 	}
-	return g.checkSides(known, buffers)
+	return g.checkSides(known)
 }
 
 // overExamples finds the loop over examples and returns its body, or all of body without one.
@@ -153,7 +151,7 @@ func (g *attentionGrad) overExamples(body []kernel.Stmt) (within []kernel.Stmt, 
 		l, ok := s.(*kernel.For)
 		return ok && slices.ContainsFunc(l.Body, func(s kernel.Stmt) bool {
 			inner, ok := s.(*kernel.For)
-			return ok && !inner.Independent && emit.Has(inner.Body, emit.IsProduct)
+			return ok && !inner.Independent && kernel.Has(inner.Body, emit.IsProduct)
 		})
 	})
 	if i < 0 {
@@ -202,7 +200,7 @@ func (g *attentionGrad) neededByElements() map[string]bool {
 }
 
 // product adds a product to arrays or gradients by the sizes of its axes.
-func (g *attentionGrad) product(d *kernel.Dot, buffers map[string]bool) string {
+func (g *attentionGrad) product(d *kernel.Dot) string {
 	if len(d.Axes) != 3 || d.B.Type != g.typ || d.A.Type != g.typ || d.Split {
 		return "its products are not of " + g.typ.String()
 	}
@@ -214,7 +212,7 @@ func (g *attentionGrad) product(d *kernel.Dot, buffers map[string]bool) string {
 		return expr.Equal(have, want) || expr.Equal(expr.New(expr.Max, have, expr.Int(0)), g.meaning(want))
 	}
 	source := g.rounded[d.A.Name]
-	if g.typ == expr.F32 && !buffers[d.A.Name] {
+	if g.typ == expr.F32 && !g.buffers[d.A.Name] {
 		source = expr.NewElem(d.A.Name, expr.F32, g.place())
 		g.rounded[d.A.Name] = source
 	}
@@ -295,10 +293,10 @@ func (g *attentionGrad) alongDistance(first *expr.Expr) bool {
 
 // goOn adds a statement that follows. An element of a buffer that is the same for a whole row
 // gets a name, so that it is read once.
-func (g *attentionGrad) goOn(s kernel.Stmt, buffers map[string]bool) {
+func (g *attentionGrad) goOn(s kernel.Stmt) {
 	axes := kernel.Axes(s)
 	ofRow := func(e *expr.Expr) bool {
-		return e.Op == expr.Elem && buffers[e.Name] && e.Type == expr.F32 && expr.Depends(e, emit.RowVar) && len(axes) > 0 && !expr.Depends(e, axes[0].Var)
+		return e.Op == expr.Elem && g.buffers[e.Name] && e.Type == expr.F32 && expr.Depends(e, emit.RowVar) && len(axes) > 0 && !expr.Depends(e, axes[0].Var)
 	}
 	named := kernel.Rewrite(s, func(e *expr.Expr) *expr.Expr {
 		return expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
@@ -325,34 +323,32 @@ func (g *attentionGrad) meaning(e *expr.Expr) *expr.Expr {
 
 // own reports whether an element, by row and column, has the index of place.
 func (g *attentionGrad) own(e *expr.Expr, row, col string, place *expr.Expr) bool {
-	return expr.Equal(emit.At(e, map[string]string{row: emit.RowVar, col: emit.ColVar}), g.placeOf(place))
+	return expr.Equal(emit.Place(e, row, col), expr.Simplify(place.Args[0]))
 }
 
-func (g *attentionGrad) placeOf(e *expr.Expr) *expr.Expr { return expr.Simplify(e.Args[0]) }
-
 // set adds an assignment within a block.
-func (g *attentionGrad) set(s *kernel.Set, buffers map[string]bool) string {
+func (g *attentionGrad) set(s *kernel.Set) string {
 	if len(s.Axes) != 2 || g.scores == nil {
 		return "it sets more than arrays and gradients"
 	}
 	rows, cols := s.Axes[0], s.Axes[1]
 	size := func(a kernel.Axis, of int) bool { return expr.Equal(a.Size, g.scores.Axes[of].Size) }
 	to := func(e *expr.Expr) *expr.Expr {
-		return expr.NewElem(e.Name, e.Type, emit.At(e, map[string]string{rows.Var: emit.RowVar, cols.Var: emit.ColVar}))
+		return expr.NewElem(e.Name, e.Type, emit.Place(e, rows.Var, cols.Var))
 	}
 	switch {
-	case size(rows, 0) && size(cols, 1) && s.Value.Op == expr.ToBF16 && s.Value.Args[0].Op == expr.Elem && !buffers[s.Dst.Name]:
+	case size(rows, 0) && size(cols, 1) && s.Value.Op == expr.ToBF16 && s.Value.Args[0].Op == expr.Elem && !g.buffers[s.Dst.Name]:
 		if !expr.Equal(to(s.Value.Args[0]).Args[0], to(s.Dst).Args[0]) {
 			return "it rounds to another place"
 		}
 		g.rounded[s.Dst.Name] = to(s.Value.Args[0])
 		return ""
 	case size(rows, 0) && size(cols, 1):
-		g.goOn(byRow(s), buffers)
+		g.goOn(byRow(s))
 		return ""
 	case size(rows, 0) && size(cols, 2) && len(g.byQuery) > 0:
 		d := &g.byQuery[len(g.byQuery)-1]
-		if !buffers[s.Dst.Name] || !onlyOwn(s, d.Dot, buffers) {
+		if !g.buffers[s.Dst.Name] || !g.onlyOwn(s, d.Dot) {
 			return "it goes on with gradients"
 		}
 		d.out = append(d.out, s)
@@ -361,18 +357,9 @@ func (g *attentionGrad) set(s *kernel.Set, buffers map[string]bool) string {
 	return "it sets other arrays"
 }
 
-// onlyOwn reports whether an assignment by row and column reads only buffers, and the product's
-// result at its own row and column.
-func onlyOwn(s *kernel.Set, d *kernel.Dot, buffers map[string]bool) bool {
-	place := emit.At(d.Dst, map[string]string{d.Axes[0].Var: emit.RowVar, d.Axes[1].Var: emit.ColVar})
-	return !slices.ContainsFunc(expr.Elems(s.Value), func(e *expr.Expr) bool {
-		return !buffers[e.Name] && (e.Name != d.Dst.Name || !expr.Equal(emit.At(e, map[string]string{s.Axes[0].Var: emit.RowVar, s.Axes[1].Var: emit.ColVar}), place))
-	})
-}
-
 // written adds an assignment, after the blocks, of a final sum.
-func (g *attentionGrad) written(s *kernel.Set, buffers map[string]bool) string {
-	if l := g.line; l != nil && l.write == nil && buffers[s.Dst.Name] && len(s.Axes) == 1 && slices.ContainsFunc(expr.Elems(s.Value), func(e *expr.Expr) bool { return e.Name == l.sum }) {
+func (g *attentionGrad) written(s *kernel.Set) string {
+	if l := g.line; l != nil && l.write == nil && g.buffers[s.Dst.Name] && len(s.Axes) == 1 && slices.ContainsFunc(expr.Elems(s.Value), func(e *expr.Expr) bool { return e.Name == l.sum }) {
 		l.write = s
 		return ""
 	}
@@ -381,7 +368,7 @@ func (g *attentionGrad) written(s *kernel.Set, buffers map[string]bool) string {
 		if !slices.ContainsFunc(expr.Elems(s.Value), func(e *expr.Expr) bool { return e.Name == d.Dst.Name }) {
 			continue
 		}
-		if len(s.Axes) != 2 || !buffers[s.Dst.Name] || !expr.Equal(s.Axes[1].Size, d.Axes[1].Size) || !onlyOwn(s, fromRow0(d.Dot), buffers) {
+		if len(s.Axes) != 2 || !g.buffers[s.Dst.Name] || !expr.Equal(s.Axes[1].Size, d.Axes[1].Size) || !g.onlyOwn(s, fromRow0(d.Dot)) {
 			return "it goes on with its sums"
 		}
 		d.out = append(d.out, s)
@@ -408,7 +395,6 @@ func factorAt(all []flat.Operand, o flat.Operand) int {
 
 // unfit says why the products do not fit; "" if they do.
 func (g *attentionGrad) unfit(aligned map[string]bool) string {
-	lets := meanings(slices.Concat(g.lets, g.inner))
 	switch w := g.scores.Axes[2].Size; {
 	case g.typ == expr.BF16 && !wholeFragments(w):
 		return "the width of a head is no multiple of 16 up to 128"
@@ -420,7 +406,7 @@ func (g *attentionGrad) unfit(aligned map[string]bool) string {
 		return "it has not two products by query and key"
 	}
 	for _, o := range slices.Concat(qs, ks) {
-		if why := inWholeUnits(o, emit.UnitBytes/kernel.Bytes(g.typ), lets, aligned); why != "" {
+		if why := g.inWholeUnits(o, g.typ, aligned); why != "" {
 			return why
 		}
 	}

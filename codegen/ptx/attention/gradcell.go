@@ -24,7 +24,6 @@ type gradCell struct {
 
 func newGradCell(a *attend, m *attentionGrad) *gradCell {
 	g := &gradCell{attend: a, m: m, together: 1, needed: m.neededByElements()}
-	g.meanings = meanings(slices.Concat(m.lets, m.inner))
 	g.moves = m.low != nil
 	for _, s := range m.follow {
 		if name := kernel.Bound(s); g.needed[name] && !plainLet(s) {

@@ -21,17 +21,17 @@ type lineSum struct {
 }
 
 // lineOf sets the sum that a loop over rows adds to. It says why there is none.
-func (g *attentionGrad) lineOf(l *kernel.For, buffers map[string]bool) string {
+func (g *attentionGrad) lineOf(l *kernel.For) string {
 	const other = "its rows need each other"
 	if g.line != nil || g.scores == nil || len(l.Body) != 1 || !expr.IsInt(l.Lo, 0) || !expr.Equal(l.Hi, g.scores.Axes[0].Size) {
 		return other
 	}
 	s, ok := renamed(l.Body, map[string]string{l.Var: emit.RowVar})[0].(*kernel.Set)
-	if !ok || len(s.Axes) != 1 || !expr.Equal(s.Axes[0].Size, g.scores.Axes[1].Size) || buffers[s.Dst.Name] || s.Value.Op != expr.Add || !expr.Equal(s.Value.Args[0], s.Dst) {
+	if !ok || len(s.Axes) != 1 || !expr.Equal(s.Axes[0].Size, g.scores.Axes[1].Size) || g.buffers[s.Dst.Name] || s.Value.Op != expr.Add || !expr.Equal(s.Value.Args[0], s.Dst) {
 		return other
 	}
 	array, col := s.Value.Args[1], s.Axes[0].Var
-	if array.Op != expr.Elem || !g.names()[array.Name] || !expr.Equal(emit.At(array, map[string]string{col: emit.ColVar}), g.place()) {
+	if array.Op != expr.Elem || !g.names()[array.Name] || !expr.Equal(emit.Place(array, "", col), g.place()) {
 		return other
 	}
 	right, rest, ok := expr.Affine(s.Dst.Args[0], col)

@@ -28,7 +28,7 @@ type strip struct {
 }
 
 // rowsOf sorts the statements of a row into statements that follow and sides.
-func (g *attentionGrad) rowsOf(l *kernel.For, buffers map[string]bool) string {
+func (g *attentionGrad) rowsOf(l *kernel.For) string {
 	strips := map[string]strip{}
 	for _, s := range renamed(l.Body, map[string]string{l.Var: emit.RowVar}) {
 		why := ""
@@ -47,10 +47,10 @@ func (g *attentionGrad) rowsOf(l *kernel.For, buffers map[string]bool) string {
 			}
 		case set != nil && g.sumOverExamples(set.Dst.Name):
 			g.sides = append(g.sides, side{Set: set, at: len(g.follow), shift: expr.Int(0)})
-		case set != nil && buffers[set.Dst.Name]:
+		case set != nil && g.buffers[set.Dst.Name]:
 			why = g.keep(strips, set)
 		default:
-			g.goOn(s, buffers)
+			g.goOn(s)
 		}
 		if why != "" {
 			return why
@@ -117,7 +117,7 @@ func (g *attentionGrad) keep(strips map[string]strip, s *kernel.Set) string {
 		if e.Op != expr.Elem || !ok {
 			return e
 		}
-		later := slices.ContainsFunc(g.follow[t.at:], func(s kernel.Stmt) bool { _, sets := s.(*kernel.Set); return sets })
+		later := slices.ContainsFunc(g.follow[t.at:], kernel.Is[*kernel.Set])
 		known = known && !later && expr.Equal(t.size, axis.Size) && isAxis(e.Args[0], axis)
 		return expr.Subst(t.value, map[string]*expr.Expr{stripVar: e.Args[0]})
 	})
@@ -151,7 +151,7 @@ func (g *attentionGrad) shift(value *expr.Expr, name string) (shift *expr.Expr) 
 
 // checkSides says why a side does not fit. It must add to a separate element for each query and
 // key, and read no other pair's elements.
-func (g *attentionGrad) checkSides(inRegisters, buffers map[string]bool) string {
+func (g *attentionGrad) checkSides(inRegisters map[string]bool) string {
 	place := g.place()
 	for _, s := range g.sides {
 		if slices.ContainsFunc(g.follow, func(f kernel.Stmt) bool { return kernel.Uses(f, s.Dst.Name) }) {
@@ -163,8 +163,8 @@ func (g *attentionGrad) checkSides(inRegisters, buffers map[string]bool) string 
 			return "it adds up other sums"
 		}
 		for _, e := range expr.Elems(s.Value) {
-			own := inRegisters[e.Name] && (s.every || expr.Equal(emit.At(e, map[string]string{col: emit.ColVar}), place))
-			if !own && !buffers[e.Name] && !expr.Equal(e, s.Dst) {
+			own := inRegisters[e.Name] && (s.every || expr.Equal(emit.Place(e, "", col), place))
+			if !own && !g.buffers[e.Name] && !expr.Equal(e, s.Dst) {
 				return "it adds up other elements of " + e.Name
 			}
 		}

@@ -52,10 +52,7 @@ type wide struct {
 
 // PlanWide plans an attention in F32.
 func PlanWide(k *kernel.Kernel, l emit.Launches) (p emit.Plan, why string) {
-	a, why := attentionOf(k, expr.F32)
-	if why == "" {
-		why = a.unfit(l.Aligned, expr.F32)
-	}
+	a, why := attentionOf(k, l, expr.F32)
 	if why != "" {
 		return p, why
 	}
@@ -137,7 +134,7 @@ func (a *wide) scoresTile(once []kernel.Stmt) kernel.Stmt {
 		}
 	}
 	part := expr.Int(int64(keysAtOnce * rows))
-	size = expr.New(expr.Where, expr.New(expr.Lt, part, size), expr.New(expr.Mul, emit.CeilDiv(size, keysAtOnce*rows), part), expr.Int(0))
+	size = expr.New(expr.Where, expr.New(expr.Lt, part, size), expr.New(expr.Mul, kernel.CeilDiv(size, int64(keysAtOnce*rows)), part), expr.Int(0))
 	return &kernel.Tile{Name: scoresName, Type: expr.F32, Shape: []*expr.Expr{expr.Simplify(size)}}
 }
 
@@ -329,13 +326,9 @@ func (a *wide) chunks(first asm.Value, do func(at asm.Value, n, m int)) {
 
 // readsBands reports whether statements [from, to) read bands.
 func (a *wide) readsBands(from, to int) bool {
-	for _, s := range a.follow[from:to] {
-		for _, axis := range kernel.Axes(s) {
-			for _, e := range expr.Elems(kernel.Reads(s)...) {
-				if bandAt(a.bands, e, axis.Var) >= 0 {
-					return true
-				}
-			}
+	for e, col := range readBy(a.follow[from:to]) {
+		if bandAt(a.bands, e, col) >= 0 {
+			return true
 		}
 	}
 	return false
@@ -372,9 +365,7 @@ func (a *wide) zeros() emit.Accumulators {
 func (a *wide) fours(n int) [][]asm.Value {
 	all := make([][]asm.Value, n)
 	for i := range all {
-		for range wideUnit {
-			all[i] = append(all[i], a.F.Variable(asm.F32(0)))
-		}
+		all[i] = a.F.Variables(wideUnit, asm.F32(0))
 	}
 	return all
 }

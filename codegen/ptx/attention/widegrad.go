@@ -34,10 +34,7 @@ type wideGrad struct {
 
 // PlanWideGrad plans a gradient of attention in F32.
 func PlanWideGrad(k *kernel.Kernel, l emit.Launches) (p emit.Plan, why string) {
-	g, why := attentionGradOf(k, expr.F32)
-	if why == "" {
-		why = g.unfit(l.Aligned)
-	}
+	g, why := attentionGradOf(k, l, expr.F32)
 	if why == "" && g.line != nil && g.line.array != g.byQuery[0].A.Name {
 		why = "its sums by distance are not of the array that it multiplies by keys"
 	}

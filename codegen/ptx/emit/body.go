@@ -10,21 +10,6 @@ func IsProduct(n kernel.Stmt) bool {
 	return ok && len(d.Axes) > 1
 }
 
-// Has reports whether a body has such a statement, at any depth.
-func Has(body []kernel.Stmt, such func(kernel.Stmt) bool) bool {
-	for n := range kernel.All(body) {
-		if such(n) {
-			return true
-		}
-	}
-	return false
-}
-
-func isRandom(n kernel.Stmt) bool {
-	_, ok := n.(*kernel.Random)
-	return ok
-}
-
 // Arrays returns the names of a kernel's buffers.
 func Arrays(k *kernel.Kernel) map[string]bool {
 	names := map[string]bool{}
@@ -32,6 +17,11 @@ func Arrays(k *kernel.Kernel) map[string]bool {
 		names[p.Name] = true
 	}
 	return names
+}
+
+// Place returns the flat index of an element over RowVar and ColVar, in place of its row and column.
+func Place(e *expr.Expr, row, col string) *expr.Expr {
+	return At(e, map[string]string{row: RowVar, col: ColVar})
 }
 
 // At returns the flat index of an element, over other variables.

@@ -100,8 +100,7 @@ func (p *Builder) overCells(c Cells) {
 	p.Launch.Blocks = c.Count
 	first, step := f.Special("%ctaid.x"), f.Special("%nctaid.x")
 	if !p.Group.Whole {
-		more := expr.New(expr.Add, c.Count, expr.Int(int64(p.Warps-1)))
-		p.Launch.Blocks = expr.Simplify(expr.New(expr.Div, more, expr.Int(int64(p.Warps))))
+		p.Launch.Blocks = kernel.CeilDiv(c.Count, int64(p.Warps))
 		first = f.Do("mad.lo.s32", first, asm.Int(p.Warps), p.Warp)
 		step = f.Do("mul.lo.s32", step, asm.Int(p.Warps))
 	}

@@ -189,9 +189,7 @@ func (p *Builder) Zeros(rows, cols int) Accumulators {
 	for i := range acc {
 		acc[i] = make([][]asm.Value, cols/FragmentCols)
 		for j := range acc[i] {
-			for range 4 {
-				acc[i][j] = append(acc[i][j], p.F.Variable(asm.F32(0)))
-			}
+			acc[i][j] = p.F.Variables(4, asm.F32(0))
 		}
 	}
 	return acc

@@ -28,11 +28,6 @@ func Transposed(o flat.Operand) flat.Operand {
 	return o
 }
 
-// CeilDiv returns a size in units of n, rounded up.
-func CeilDiv(size *expr.Expr, n int) *expr.Expr {
-	return expr.Simplify(expr.New(expr.Div, expr.New(expr.Add, size, expr.Int(int64(n-1))), expr.Int(int64(n))))
-}
-
 // Whole reports whether a size is surely a multiple of n, so that no step of n goes beyond it.
 func Whole(size asm.Value, n int) bool {
 	k, known := size.Const()

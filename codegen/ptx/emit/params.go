@@ -104,7 +104,7 @@ func (p *Builder) scalars() []string {
 		}
 	}
 	for _, s := range randomScalars {
-		if Has(p.K.Body, isRandom) && !slices.Contains(names, s) {
+		if kernel.Has(p.K.Body, kernel.Is[*kernel.Random]) && !slices.Contains(names, s) {
 			names = append(names, s)
 		}
 	}
@@ -133,7 +133,7 @@ func (p *Builder) Place(tiles []kernel.Stmt, own map[string]bool) {
 	used, room := 0, min(staticLimit, asm.MostStatic-p.Launch.Static)
 	for _, n := range tiles {
 		a := n.(*kernel.Tile)
-		size := CeilDiv(a.Shape[0], tileAlign/kernel.Bytes(a.Type))
+		size := kernel.CeilDiv(a.Shape[0], int64(tileAlign/kernel.Bytes(a.Type)))
 		t := tile{a.Name, a.Type, !p.Group.Whole || own[a.Name], expr.Simplify(expr.New(expr.Mul, size, expr.Int(tileAlign)))}
 		bytes := p.bytes(t)
 		if !bytes.IsConst() || used+int(bytes.I) > room {

@@ -31,15 +31,12 @@ func (p *Builder) Reduce(n *kernel.Reduce) asm.Value { return p.Reduces(n, 1, fu
 // if there are several rows.
 func (p *Builder) Reduces(n *kernel.Reduce, rows int, enter func(row int)) []asm.Value {
 	f, r, size := p.F, Reductions[n.Op], n.Axis.Size
-	value, accs := p.Own(n.Value), make([]asm.Value, rows)
-	for row := range accs {
-		accs[row] = f.Variable(asm.F32(r.Start))
-	}
+	value, accs := p.Own(n.Value), f.Variables(rows, asm.F32(r.Start))
 	longest := size
 	if rows > 1 {
 		longest = Most(size)
 	}
-	turns := turnsOf(longest)
+	turns := kernel.CeilDiv(longest, kernel.Neighbours)
 	take := func(of func(row int) []asm.Value) {
 		vs := make([][]asm.Value, rows)
 		for row := range vs {
@@ -92,15 +89,10 @@ func (p *Builder) Reduces(n *kernel.Reduce, rows int, enter func(row int)) []asm
 	return accs
 }
 
-// turnsOf returns how many times neighbours make a size.
-func turnsOf(size *expr.Expr) *expr.Expr {
-	return expr.Simplify(expr.New(expr.Div, expr.New(expr.Add, size, expr.Int(kernel.Neighbours-1)), expr.Int(kernel.Neighbours)))
-}
-
 // LanesOf returns how many lanes reduce a row of a size: the least power of two that is enough, or
 // all. All lanes have the result, so that others compute the same.
 func LanesOf(size *expr.Expr) int {
-	turns, lanes := turnsOf(size), WarpThreads
+	turns, lanes := kernel.CeilDiv(size, kernel.Neighbours), WarpThreads
 	for turns.IsConst() && lanes > 1 && turns.I <= int64(lanes/2) {
 		lanes /= 2
 	}

@@ -33,11 +33,11 @@ type generic struct {
 // products, or loops over rows.
 func Plan(k *kernel.Kernel, _ emit.Launches) (emit.Plan, string) {
 	p := emit.Plan{Threads: emit.OtherThreads, Whole: false, Pieces: "a cell a warp", Cells: func(p *emit.Builder) (emit.Cells, error) { return (&generic{Builder: p}).grid(k) }}
-	products := emit.Has(k.Body, emit.IsProduct)
+	products := kernel.Has(k.Body, emit.IsProduct)
 	if products {
 		p.Threads = productThreads
 	}
-	if products || slices.ContainsFunc(k.Body, func(s kernel.Stmt) bool { _, loops := s.(*kernel.For); return loops }) {
+	if products || slices.ContainsFunc(k.Body, kernel.Is[*kernel.For]) {
 		p.Whole, p.Pieces = true, fmt.Sprintf("a cell, %d threads", p.Threads)
 	}
 	return p, ""

@@ -76,7 +76,7 @@ type mma struct {
 func mmaCells(p *emit.Builder, t tiled, size mmaTiling) emit.Cells {
 	n := flat.ProductOf(t.Dot)
 	q := newMMA(p, n, size)
-	down, across := emit.CeilDiv(n.M, size.rows), emit.CeilDiv(n.N, size.cols)
+	down, across := kernel.CeilDiv(n.M, int64(size.rows)), kernel.CeilDiv(n.N, int64(size.cols))
 	return emit.Cells{Count: expr.Simplify(expr.New(expr.Mul, down, across)), Body: func(cell asm.Value) {
 		row, col := q.inGroups(cell, p.Value(down), p.Value(across))
 		m0, n0 := p.F.Do("mul.lo.s32", row, asm.Int(q.rows)), p.F.Do("mul.lo.s32", col, asm.Int(q.cols))
@@ -151,9 +151,7 @@ func (q *mma) begin(row, col asm.Value) emit.Accumulators {
 	}
 	was := make([][]asm.Value, q.high)
 	for i := range was {
-		for range q.wide {
-			was[i] = append(was[i], q.F.Variable(asm.F32(0)))
-		}
+		was[i] = q.F.Variables(q.wide, asm.F32(0))
 	}
 	q.output(row, col, func(i, j, n int, at emit.Address) { q.F.LoadInto(at.Address, was[i][j:j+n]...) })
 	for i := range acc {

@@ -121,9 +121,7 @@ func (q *product) sums(m0, n0 asm.Value) [][]asm.Value {
 	f := q.F
 	acc := make([][]asm.Value, q.high)
 	for i := range acc {
-		for range q.wide {
-			acc[i] = append(acc[i], f.Variable(asm.F32(0)))
-		}
+		acc[i] = f.Variables(q.wide, asm.F32(0))
 	}
 	if !q.n.Zero {
 		row, col := f.Do("add.s32", m0, q.row), f.Do("add.s32", n0, q.col)
@@ -198,9 +196,7 @@ func (q *product) clear(factors ...*source) {
 	for _, s := range factors {
 		s.values = make([][]asm.Value, s.slots)
 		for slot := range s.values {
-			for range s.vector {
-				s.values[slot] = append(s.values[slot], q.F.Variable(emit.ClassOf(s.at.Typ).Zero()))
-			}
+			s.values[slot] = q.F.Variables(s.vector, emit.ClassOf(s.at.Typ).Zero())
 		}
 	}
 }

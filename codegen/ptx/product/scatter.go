@@ -59,7 +59,7 @@ func scatterCells(p *emit.Builder, s scatter) emit.Cells {
 	if s.N.IsConst() && s.N.I <= int64(emit.WarpThreads*vector) {
 		slots = 1
 	}
-	across := emit.CeilDiv(s.N, slots*emit.WarpThreads*vector)
+	across := kernel.CeilDiv(s.N, int64(slots*emit.WarpThreads*vector))
 	return emit.Cells{Count: expr.Simplify(expr.New(expr.Mul, s.M, across)), Body: func(cell asm.Value) {
 		row, block := p.Divide(cell, p.Value(across))
 		width, rows := p.Value(s.N), p.Value(s.K)
@@ -70,10 +70,7 @@ func scatterCells(p *emit.Builder, s scatter) emit.Cells {
 			col := f.Do("mad.lo.s32", block, asm.Int(slots*emit.WarpThreads*vector), f.Do("mad.lo.s32", p.Lane, asm.Int(vector), asm.Int(slot*emit.WarpThreads*vector)))
 			cols, inside = append(cols, col), append(inside, f.Do("setp.lt.s32", col, width))
 			at = append(at, f.Do("min.s32", col, last)) // lanes after the last column repeat it
-			var sums []asm.Value
-			for range vector {
-				sums = append(sums, f.Variable(asm.F32(0)))
-			}
+			sums := f.Variables(vector, asm.F32(0))
 			if !s.Zero {
 				from := p.Operand(s.C, row, at[slot])
 				f.Guarded(inside[slot], func() { f.LoadInto(from.Address, sums...) })

@@ -34,7 +34,7 @@ func PlanTiles(k *kernel.Kernel, l emit.Launches) (emit.Plan, string) {
 
 func tiledOf(k *kernel.Kernel) (t tiled, why string) {
 	switch {
-	case !emit.Has(k.Body, emit.IsProduct):
+	case !kernel.Has(k.Body, emit.IsProduct):
 		return t, "it has no product"
 	case len(k.Grid) > 0:
 		return t, "it has cells of its own"
@@ -135,7 +135,7 @@ func tilesOf(p *emit.Builder, t tiled, size tiling) emit.Cells {
 	p.F.Beside = besideThreads / size.threads()
 	q := New(NewStage(p, size.bytes()), n, size, true)
 	q.a.made = t.left
-	down, across := emit.CeilDiv(n.M, size.rows), emit.CeilDiv(n.N, size.cols)
+	down, across := kernel.CeilDiv(n.M, int64(size.rows)), kernel.CeilDiv(n.N, int64(size.cols))
 	return emit.Cells{Count: expr.Simplify(expr.New(expr.Mul, down, across)), Body: func(cell asm.Value) {
 		row, col := p.Divide(cell, p.Value(across))
 		m0, n0 := p.F.Do("mul.lo.s32", row, asm.Int(q.rows)), p.F.Do("mul.lo.s32", col, asm.Int(q.cols))

@@ -91,9 +91,11 @@ func columnsOf(k *kernel.Kernel) (c columns, why string) {
 		c.sums[i].last = dst
 		written[dst.Name] = true
 	}
-	for e := range elements(c.rows) {
-		if _, sum := c.of[e.Name]; !buffers[e.Name] && !sum || written[e.Name] {
-			return c, "its rows read other tiles, or what it writes"
+	for s := range kernel.All(c.rows.Body) {
+		for _, e := range expr.Elems(kernel.Reads(s)...) {
+			if _, sum := c.of[e.Name]; !buffers[e.Name] && !sum || written[e.Name] {
+				return c, "its rows read other tiles, or what it writes"
+			}
 		}
 	}
 	return c, ""
@@ -185,29 +187,13 @@ func (c *columns) read(es ...*expr.Expr) bool {
 	return false
 }
 
-// elements returns the elements that the statements in a loop read.
-func elements(l *kernel.For) map[*expr.Expr]bool {
-	all := map[*expr.Expr]bool{}
-	for n := range kernel.All(l.Body) {
-		for _, e := range expr.Elems(kernel.Reads(n)...) {
-			all[e] = true
-		}
-	}
-	return all
-}
-
 // turn returns how many rows are staged at a time. A single sum has room for twice as many rows,
 // so it waits for memory half as often. Rows beyond the last repeat it, which must cost little.
 func (c *columns) turn() int {
-	if len(c.sums) == 1 && !emit.Has(c.rows.Body, isReduce) {
+	if len(c.sums) == 1 && !kernel.Has(c.rows.Body, kernel.Is[*kernel.Reduce]) {
 		return 2 * columnTurn
 	}
 	return columnTurn
-}
-
-func isReduce(s kernel.Stmt) bool {
-	_, is := s.(*kernel.Reduce)
-	return is
 }
 
 // columnCells are columnsWide columns each.
@@ -218,7 +204,7 @@ func columnCells(p *emit.Builder, c columns) emit.Cells {
 	p.F.Beside = columnThreads / p.Group.Threads
 	stage := emit.Address{Address: asm.Shared.At(emit.StageName, f.SharedArray(emit.StageName, bytes)), Typ: expr.F32}
 	half := f.Variable(asm.Int(0)) // where the elements staged in this turn begin
-	return emit.Cells{Count: emit.CeilDiv(c.width, columnsWide), Body: func(cell asm.Value) {
+	return emit.Cells{Count: kernel.CeilDiv(c.width, columnsWide), Body: func(cell asm.Value) {
 		col := f.Do("mad.lo.s32", cell, asm.Int(columnsWide), p.Lane)
 		width := p.Value(c.width)
 		at := f.Do("min.s32", col, f.Do("add.s32", width, asm.Int(-1)))
