@@ -1,6 +1,8 @@
 package ptx
 
 import (
+	"fmt"
+
 	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/codegen/ptx/asm"
 	"github.com/arithlang/mlc/codegen/ptx/attention"
@@ -16,8 +18,11 @@ import (
 func build(k *kernel.Kernel, m *asm.Module, o Options) (*asm.Func, Entry, error) {
 	l := o.launches(k)
 	s, how, c := choose(k, l)
-	f, launch, err := emit.Build(c.Flat, m, how, l)
-	return f, Entry{Name: k.Name, Launch: launch, Tensor: s.tensor != nil, Fours: s.fours, Row: s.name, Gemm: gemmOf(c.Flat)}, err
+	if tiles, once := c.Flat.Tiles(), len(c.Flat.Once); len(tiles) > once { // no schedule but the generic one takes these
+		return nil, Entry{}, fmt.Errorf("tile %s: its size has no bound over the launch's scalars", tiles[once].Name)
+	}
+	f, launch := emit.Build(c.Flat, m, how, l)
+	return f, Entry{Name: k.Name, Launch: launch, Tensor: s.tensor != nil, Fours: s.fours, Row: s.name, Gemm: gemmOf(c.Flat)}, nil
 }
 
 // A schedule is a way to distribute a kernel over blocks and threads.

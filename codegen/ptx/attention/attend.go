@@ -52,15 +52,16 @@ type attend struct {
 	bandRows     int                          // of bands
 	nearBands    []emit.Address               // places of a lane's first key and last row
 	moves        bool                         // rows begin with different keys
-	held         func(e *expr.Expr, name string, h, m int) (at emit.Address, ok bool)
+	// held returns the place of a lane's four columns of a row that is in shared memory.
+	held func(e *expr.Expr, name string, h, m int) (at emit.Address, ok bool)
 }
 
 // cellsOf returns the cells of a kernel's grid.
-func cellsOf(p *emit.Builder, k *kernel.Kernel, m *attention) emit.Cells {
+func cellsOf(p *emit.Builder, m *attention) emit.Cells {
 	f := p.F
 	f.Beside = attentionBeside
 	first := f.Do("mul.lo.s32", p.Warp, asm.Int(emit.FragmentRows))
-	a := newAttend(p, k, m, first, laneRows)
+	a := newAttend(p, m, first, laneRows)
 	rows := []int{m.scores.MostRows, keysAtOnce}
 	if a.apart() {
 		rows = append(rows, keysAtOnce)
@@ -73,27 +74,31 @@ func cellsOf(p *emit.Builder, k *kernel.Kernel, m *attention) emit.Cells {
 	a.left = p.FactorOf(a.q, true, true, first, zero, a.width)
 	a.right = p.FactorOf(a.k, false, true, zero, zero, a.width)
 	a.below = p.FactorOf(a.v, false, false, zero, zero, a.width)
-	return a.cells(k.Grid, func() {
-		a.open = a.openTo(m.lets, k.Grid[len(k.Grid)-1].Var, first)
+	return a.cells(func() {
+		a.open = a.openTo(m.lets, p.K.Grid[len(p.K.Grid)-1].Var, first)
 		f.If(f.Do("setp.lt.s32", zero, a.height), a.cell)
 	})
 }
 
-// cells returns the cells of a grid, which have some rows and keys.
-func (a *attend) cells(grid []kernel.Axis, do func()) emit.Cells {
-	return emit.Cells{Count: kernel.Elements(kernel.Sizes(grid)), Body: func(cell asm.Value) {
-		a.Set(grid, cell)
-		for _, l := range a.lets {
-			a.Vars[l.Name] = a.Value(l.Value)
-		}
+// cells returns the cells of the grid, which have some rows and keys.
+func (a *attend) cells(do func()) emit.Cells {
+	return a.Grid(func() {
+		a.enterLets(a.lets)
 		a.height, a.size = a.Value(a.scores.Axes[0].Size), a.Value(a.scores.Axes[1].Size)
 		do()
-	}}
+	})
+}
+
+// enterLets gives lets their values.
+func (a *attend) enterLets(lets []*kernel.Let) {
+	for _, l := range lets {
+		a.Vars[l.Name] = a.Value(l.Value)
+	}
 }
 
 // newAttend returns an attend for a warp whose rows begin at first within the cell, and whose lanes have
 // so many rows.
-func newAttend(p *emit.Builder, k *kernel.Kernel, m *attention, first asm.Value, rows int) *attend {
+func newAttend(p *emit.Builder, m *attention, first asm.Value, rows int) *attend {
 	f := p.F
 	a := &attend{Builder: p, attention: m, width: int(m.scores.Axes[2].Size.I), parts: map[string]emit.Accumulators{}}
 	lanes := emit.WarpThreads * rows / warpRows // of a row
@@ -103,6 +108,7 @@ func newAttend(p *emit.Builder, k *kernel.Kernel, m *attention, first asm.Value,
 	for h := range rows {
 		a.row = append(a.row, f.Do("add.s32", f.Do("add.s32", first, g), asm.Int(warpRows/rows*h)))
 	}
+	a.held = func(*expr.Expr, string, int, int) (at emit.Address, ok bool) { return at, false }
 	a.inside, a.known = make([]asm.Value, rows), make([]map[string]asm.Value, rows)
 	a.key, a.even = f.Do("mul.lo.s32", t, asm.Int(4)), f.Do("setp.eq.s32", f.Do("and.b32", t, asm.Int(1)), asm.Int(0))
 	return a
@@ -165,7 +171,7 @@ func (a *attend) shared(rows ...int) (all []emit.Swizzled) {
 
 // apart reports whether keys and values fit into shared memory together.
 func (a *attend) apart() bool {
-	return (2*keysAtOnce+a.MostRows())*a.width*emit.NarrowBytes <= asm.MostStatic
+	return (2*keysAtOnce+a.scores.MostRows)*a.width*emit.NarrowBytes <= asm.MostStatic
 }
 
 // cell computes the results of some queries.
@@ -173,7 +179,7 @@ func (a *attend) cell() {
 	f := a.F
 	a.enterRows()
 	f.Barrier() // all threads have read the previous cell's factors
-	a.copy(a.q, asm.Int(0), a.queries(), a.MostRows(), asm.Int(0), a.height, false)
+	a.copy(a.q, asm.Int(0), a.queries(), a.scores.MostRows, asm.Int(0), a.height, false)
 	few := f.Do("setp.le.s32", a.size, asm.Int(keysAtOnce))
 	f.If(few, a.once)
 	f.If(f.Do("not.pred", few), a.often)
@@ -187,9 +193,6 @@ func (a *attend) enterRows() {
 		a.known[h] = map[string]asm.Value{}
 	}
 }
-
-// MostRows returns the most rows of a cell.
-func (a *attention) MostRows() int { return a.scores.MostRows }
 
 // copy begins to copy rows of a head, from first on, to rows from top on. Rows from left on are 0, and
 // so are rows before row 0. With fours, rows are permuted within 16: row 4 n + 2 j + i goes to row
@@ -241,28 +244,29 @@ func (a *attend) once() {
 	a.bring(zero, a.size, true)
 	from := a.reduceOnce(a.elements)
 	a.settle()
-	o := a.Zeros(emit.FragmentRows, a.width)
+	o := a.zeros()
 	a.groups(zero, func(m int, key asm.Value) {
 		a.elements(from, len(a.follow), m, key)
 		a.values16(o, m, key)
 	})
-	a.addClosed(o)
 	a.results(o)
 }
 
 // often computes a cell with more keys: each reduction over keys computes the scores again.
 func (a *attend) often() {
 	a.reduceAgain(func(do func(first asm.Value)) { a.blocks(do, false) })
-	o := a.Zeros(emit.FragmentRows, a.width)
+	o := a.zeros()
 	a.blocks(func(first asm.Value) {
 		a.groups(first, func(m int, key asm.Value) {
 			a.elements(0, len(a.follow), m, key)
 			a.values16(o, m, key)
 		})
 	}, true)
-	a.addClosed(o)
 	a.results(o)
 }
+
+// zeros returns accumulators for products with the warp's rows, as wide as a head.
+func (a *attend) zeros() emit.Accumulators { return a.Zeros(emit.FragmentRows, a.width) }
 
 // reduceOnce computes the statements that follow, up to the last reduction over keys, where
 // all scores are in registers. It returns the index of the next statement. Elements computes
@@ -356,7 +360,7 @@ func (a *attend) bring(first, left asm.Value, values bool) {
 	a.copyBands(a.height, first, first, left)
 	f.WaitCopies(wait)
 	f.Barrier()
-	a.multiply(first)
+	a.product(a.scores.Dst.Name, a.left, a.right, first)
 	if values && !a.apart() {
 		f.Barrier()
 		behind()
@@ -376,9 +380,6 @@ func (a *attend) groups(first asm.Value, do func(m int, key asm.Value)) {
 		f.If(sees, func() { do(m, f.Do("add.s32", from, a.key)) })
 	}
 }
-
-// multiply computes the scores.
-func (a *attend) multiply(first asm.Value) { a.product(a.scores.Dst.Name, a.left, a.right, first) }
 
 // product computes an array: the products of the warp's rows with keys from first on.
 func (a *attend) product(name string, rows, keys emit.Factor, first asm.Value) {
@@ -432,6 +433,7 @@ func (a *attend) addClosed(sums ...emit.Accumulators) {
 
 // results writes the last product after its epilogue, and the leaves of each row.
 func (a *attend) results(o emit.Accumulators) {
+	a.addClosed(o)
 	a.write(o, a.values, a.out, a.row, a.height)
 	a.leave()
 }

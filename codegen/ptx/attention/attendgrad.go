@@ -3,11 +3,9 @@ package attention
 import (
 	"slices"
 
-	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/codegen/ptx/asm"
 	"github.com/arithlang/mlc/codegen/ptx/emit"
 	"github.com/arithlang/mlc/compiler/expr"
-	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 const (
@@ -43,11 +41,11 @@ type attendGrad struct {
 }
 
 // gradCells returns the cells of a kernel's grid.
-func gradCells(p *emit.Builder, k *kernel.Kernel, m *attentionGrad) emit.Cells {
+func gradCells(p *emit.Builder, m *attentionGrad) emit.Cells {
 	f := p.F
 	f.Beside = attentionBeside
 	within := f.Do("mul.lo.s32", f.Do("and.b32", p.Warp, asm.Int(1)), asm.Int(emit.FragmentRows))
-	g := &attendGrad{gradCell: newGradCell(newAttend(p, k, &m.attention, within, laneRows), m), half: f.Do("shr.u32", p.Warp, asm.Int(1)), within: within}
+	g := &attendGrad{gradCell: newGradCell(newAttend(p, &m.attention, within, laneRows), m), half: f.Do("shr.u32", p.Warp, asm.Int(1)), within: within}
 	blocks, keys := m.room()
 	g.together = blocks
 	g.has(keys)
@@ -61,8 +59,8 @@ func gradCells(p *emit.Builder, k *kernel.Kernel, m *attentionGrad) emit.Cells {
 	if g.keeps() {
 		bandRows *= 2
 	}
-	p.Place(slices.Concat(g.gradTiles(k.Once), g.lineTiles(k.Once), g.bandTiles(bandRows)), nil)
-	return g.cells(k.Grid, g.gradients)
+	p.Place(slices.Concat(g.gradTiles(), g.lineTiles(), g.bandTiles(bandRows)), nil)
+	return g.cells(g.gradients)
 }
 
 // gradients computes the gradients by query, then by key.
@@ -115,8 +113,7 @@ func (g *attendGrad) heldRow(e *expr.Expr, name string, h, m int) (at emit.Addre
 	if !affine || !affine2 || !expr.IsInt(right, 1) {
 		return at, false
 	}
-	queries, _ := g.m.factors()
-	for i, o := range queries {
+	for i, o := range g.m.queries {
 		if e.Name != o.Slice || !expr.Equal(down, expr.Simplify(o.RS)) || !expr.Equal(first, expr.Simplify(o.Off)) {
 			continue
 		}
@@ -137,9 +134,8 @@ func (g *attendGrad) heldRow(e *expr.Expr, name string, h, m int) (at emit.Addre
 // are computed.
 func (g *attendGrad) copyKeys(first asm.Value) {
 	g.inBlock(asm.Int(0), func() {
-		_, keys := g.m.factors()
 		left := g.F.Do("sub.s32", g.most, first)
-		for i, o := range keys {
+		for i, o := range g.m.keys {
 			if g.wants(g.m.arrays[i].Dst.Name) {
 				if g.moves {
 					o.Off, _ = g.m.fromKey0(o.Off, o.RS)
@@ -161,8 +157,7 @@ func (g *attendGrad) copyRows(block, top asm.Value) {
 	}
 	g.enterBlock(block)
 	left = f.Do("add.s32", g.height, left)
-	queries, _ := g.m.factors()
-	for i, o := range queries {
+	for i, o := range g.m.queries {
 		g.copy(g.rows[i], top, o, g.together*blockOfRows, asm.Int(0), left, false)
 	}
 }
@@ -224,7 +219,7 @@ func (g *attendGrad) rowsOnce(block asm.Value) {
 	zero := asm.Int(0)
 	g.multiplyRows(zero)
 	from := g.reduceOnce(g.follows)
-	sums := g.zeroSums()
+	sums := zeroSums(g.m.byQuery, g.zeros)
 	g.groups(zero, func(m int, key asm.Value) {
 		g.follows(from, len(g.follow), m, key)
 		g.keepLine(m, key)
@@ -237,7 +232,7 @@ func (g *attendGrad) rowsOnce(block asm.Value) {
 // rowsOften computes them where the arrays do not fit: each reduction computes the arrays again.
 func (g *attendGrad) rowsOften(turn, block, active asm.Value) {
 	g.reduceAgain(func(do func(first asm.Value)) { g.parted(turn, active, func() {}, do, func(asm.Value) {}) })
-	sums := g.zeroSums()
+	sums := zeroSums(g.m.byQuery, g.zeros)
 	g.parted(turn, active, g.beginLine, func(first asm.Value) {
 		g.groups(first, func(m int, key asm.Value) {
 			g.follows(0, len(g.follow), m, key)
@@ -274,20 +269,18 @@ func (g *attendGrad) parted(turn, active asm.Value, begin func(), do, end func(f
 	})
 }
 
-// zeroSums returns accumulators for the gradients by query.
-func (g *attendGrad) zeroSums() (all []emit.Accumulators) {
-	for range g.m.byQuery {
-		all = append(all, g.Zeros(emit.FragmentRows, g.width))
+// zeroSums returns accumulators for gradients.
+func zeroSums(ds []gradient, zeros func() emit.Accumulators) (all []emit.Accumulators) {
+	for range ds {
+		all = append(all, zeros())
 	}
 	return all
 }
 
 // addRows adds the products of 16 keys to the gradients by query.
 func (g *attendGrad) addRows(sums []emit.Accumulators, m int, key asm.Value) {
-	_, keys := g.m.factors()
 	for i, d := range g.m.byQuery {
-		tile := g.cols[factorAt(keys, flat.ProductOf(d.Dot).B)]
-		g.rounded16(sums[i], g.m.rounded[d.A.Name].Name, g.keysOf(tile, false), m, key)
+		g.rounded16(sums[i], g.m.rounded[d.A.Name].Name, g.keysOf(g.cols[d.factor], false), m, key)
 	}
 }
 

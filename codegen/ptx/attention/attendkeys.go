@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/codegen/ptx/asm"
 	"github.com/arithlang/mlc/codegen/ptx/emit"
 	"github.com/arithlang/mlc/compiler/expr"
@@ -34,10 +33,7 @@ func (g *attendGrad) byColumns(once bool) {
 	parts(func(first asm.Value) {
 		g.Count(asm.Int(0), asm.Int(g.many/gradRows), asm.Int(1), func(turn asm.Value) {
 			tile := f.Do("mad.lo.s32", turn, asm.Int(gradRows), f.Do("mul.lo.s32", g.Warp, asm.Int(emit.FragmentRows)))
-			var sums []emit.Accumulators
-			for range g.m.byKey {
-				sums = append(sums, g.Zeros(emit.FragmentRows, g.width))
-			}
+			sums := zeroSums(g.m.byKey, g.zeros)
 			c := g.keyRowsOf(first, tile)
 			g.seen(f.Do("mad.lo.s32", turn, asm.Int(gradRows), first), func(block asm.Value) {
 				copied, top := several, asm.Int(0)
@@ -144,9 +140,7 @@ func (c *keyRows) block(number, rows asm.Value, sums []emit.Accumulators) {
 	var open []asm.Value
 	for n := range blockOfRows / emit.FragmentRows {
 		for _, name := range slices.Sorted(maps.Keys(left)) {
-			for range 4 {
-				left[name][n] = append(left[name][n], f.Variable(asm.Int(0)))
-			}
+			left[name][n] = f.Variables(4, asm.Int(0))
 		}
 		open = append(open, c.sees(c.openOf(asm.Int(n*emit.FragmentRows))))
 		f.If(open[n], func() {
@@ -206,9 +200,8 @@ func (c *keyRows) products(rows asm.Value, first int) map[string][][]asm.Value {
 
 // addTo adds the products of rounded arrays to the sums, from group from of 16 queries on.
 func (c *keyRows) addTo(sums []emit.Accumulators, rows asm.Value, rounded map[string][][]asm.Value, from int) {
-	queries, _ := c.m.factors()
 	for i, d := range c.m.byKey {
-		below := c.FactorOf(c.rows[factorAt(queries, flat.ProductOf(d.Dot).B)], false, false, rows, asm.Int(0), c.width)
+		below := c.FactorOf(c.rows[d.factor], false, false, rows, asm.Int(0), c.width)
 		left := rounded[c.m.rounded[d.A.Name].Name]
 		for j := 0; j < c.width; j += emit.FragmentRows {
 			pair := emit.Accumulators{sums[i][0][j/emit.FragmentCols:][:2]}

@@ -90,21 +90,13 @@ func (a *attend) beside(value *expr.Expr, name string, first asm.Value, h, m int
 	loaded := map[*expr.Expr][]asm.Value{}
 	a.Vars[name] = first
 	for _, e := range expr.Elems(value) {
-		if at, ok := a.inShared(e, name, h, m); ok {
+		if at, ok := a.held(e, name, h, m); ok {
 			loaded[e] = a.Load(at, 4)
 		} else if emit.Aligned(expr.Subst(e, a.meanings), name, 4, a.Aligned) {
 			loaded[e] = a.Load(a.At(e, emit.Known{}), 4)
 		}
 	}
 	return a.Across(value, name, first, 4, loaded)
-}
-
-// inShared returns the place of a lane's four columns of a row that is in shared memory.
-func (a *attend) inShared(e *expr.Expr, name string, h, m int) (at emit.Address, ok bool) {
-	if a.held == nil {
-		return at, false
-	}
-	return a.held(e, name, h, m)
 }
 
 // elements computes the elementwise statements of [from, to) for four keys of each row of a lane.
@@ -115,12 +107,9 @@ func (a *attend) elements(from, to, m int, key asm.Value) {
 		for _, s := range a.follow[from:to] {
 			switch s := s.(type) {
 			case *kernel.Random:
-				if !a.wants(s.Dst) {
-					continue
+				if a.wants(s.Dst) {
+					given[s.Dst] = a.Four(s, key)
 				}
-				counter := a.F.Do("add.s32", a.Value(expr.New(expr.Div, s.Base, expr.Int(emit.PhiloxWords))), a.F.Do("shr.u32", key, asm.Int(2)))
-				words := a.WordsOf(s)(counter)
-				given[s.Dst] = words[:]
 			case *kernel.Set:
 				if a.wants(s.Dst.Name) {
 					given[s.Dst.Name] = a.each4(s.Value, s.Axes[0].Var, key, given, a.nearBand(h, m))

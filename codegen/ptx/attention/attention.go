@@ -42,7 +42,7 @@ func Plan(k *kernel.Kernel, l emit.Launches) (p emit.Plan, why string) {
 	}
 	warps := a.scores.MostRows / emit.FragmentRows
 	pieces := fmt.Sprintf("a cell, %d warps of %d rows, %d keys at once", warps, emit.FragmentRows, keysAtOnce)
-	return emit.Plan{Threads: warps * emit.WarpThreads, Whole: true, Pieces: pieces, Cells: func(p *emit.Builder) (emit.Cells, error) { return cellsOf(p, k, a), nil }}, ""
+	return emit.Plan{Threads: warps * emit.WarpThreads, Whole: true, Pieces: pieces, Cells: func(p *emit.Builder) emit.Cells { return cellsOf(p, a) }}, ""
 }
 
 // attentionOf finds an attention whose products have factors of a type.

@@ -24,6 +24,8 @@ type attentionGrad struct {
 	sides     []side
 	line      *lineSum              // nil: it has no sums by distance
 	arrays    []*kernel.Dot         // products by query and key
+	queries   []flat.Operand        // their factors with a row per query
+	keys      []flat.Operand        // their factors with a row per key
 	typ       expr.Type             // of the products' factors: BF16 or F32
 	rounded   map[string]*expr.Expr // the element that each tile rounds; an element of the tile itself in F32
 	byQuery   []gradient
@@ -35,7 +37,8 @@ type attentionGrad struct {
 // by key adds to a sum over blocks.
 type gradient struct {
 	*kernel.Dot
-	out []*kernel.Set
+	out    []*kernel.Set
+	factor int // the number of its right factor: among those by key of a gradient by query, or else by query
 }
 
 // PlanGrad plans a gradient of attention for tensor cores.
@@ -46,7 +49,7 @@ func PlanGrad(k *kernel.Kernel, l emit.Launches) (p emit.Plan, why string) {
 	}
 	blocks, keys := g.room()
 	pieces := fmt.Sprintf("a cell, %d warps of %d rows of queries, then %d of keys, %d at once", 2*blocks, emit.FragmentRows, gradWarps, keys)
-	return emit.Plan{Threads: gradWarps * emit.WarpThreads, Whole: true, Pieces: pieces, Cells: func(p *emit.Builder) (emit.Cells, error) { return gradCells(p, k, g), nil }}, ""
+	return emit.Plan{Threads: gradWarps * emit.WarpThreads, Whole: true, Pieces: pieces, Cells: func(p *emit.Builder) emit.Cells { return gradCells(p, g) }}, ""
 }
 
 func attentionGradOf(k *kernel.Kernel, l emit.Launches, factors expr.Type) (g *attentionGrad, why string) {
@@ -94,6 +97,7 @@ func attentionGradOf(k *kernel.Kernel, l emit.Launches, factors expr.Type) (g *a
 			return nil, "its sums by distance do not begin with 0, or end in the cell"
 		}
 	}
+	g.meanings = meanings(slices.Concat(g.lets, g.inner)) // with the lets after the blocks
 	return g, g.unfit(l.Aligned)
 }
 
@@ -220,7 +224,8 @@ func (g *attentionGrad) product(d *kernel.Dot) string {
 	case !d.Zero && !(source != nil && size(0, 1)):
 		return "its products do not begin with 0"
 	case size(0, 0) && size(1, 1) && size(2, 2):
-		g.arrays = append(g.arrays, d)
+		p := flat.ProductOf(d)
+		g.arrays, g.queries, g.keys = append(g.arrays, d), append(g.queries, p.A), append(g.keys, emit.Transposed(p.B))
 	case source != nil && size(0, 0) && size(2, 1) && size(1, 2) && g.own(d.A, d.Axes[0].Var, d.Axes[2].Var, source):
 		g.byQuery = append(g.byQuery, gradient{Dot: d})
 	case source != nil && size(0, 1) && size(2, 0) && size(1, 2) && g.own(d.A, d.Axes[2].Var, d.Axes[0].Var, source):
@@ -377,20 +382,18 @@ func (g *attentionGrad) written(s *kernel.Set) string {
 	return "it ends with more than gradients"
 }
 
-// factors returns the factors of the arrays' products: with a row per query, and per key.
-func (g *attentionGrad) factors() (ofQueries, ofKeys []flat.Operand) {
-	for _, d := range g.arrays {
-		p := flat.ProductOf(d)
-		ofQueries, ofKeys = append(ofQueries, p.A), append(ofKeys, emit.Transposed(p.B))
+// find sets the numbers of the right factors of gradients. It reports whether all are among these.
+func find(ds []gradient, among []flat.Operand) bool {
+	for i := range ds {
+		o := flat.ProductOf(ds[i].Dot).B
+		ds[i].factor = slices.IndexFunc(among, func(x flat.Operand) bool {
+			return x.Slice == o.Slice && expr.Equal(x.Off, o.Off) && expr.Equal(x.RS, o.RS) && expr.Equal(x.CS, o.CS)
+		})
+		if ds[i].factor < 0 {
+			return false
+		}
 	}
-	return ofQueries, ofKeys
-}
-
-// factorAt returns the index of the factor that equals o, or -1.
-func factorAt(all []flat.Operand, o flat.Operand) int {
-	return slices.IndexFunc(all, func(x flat.Operand) bool {
-		return x.Slice == o.Slice && expr.Equal(x.Off, o.Off) && expr.Equal(x.RS, o.RS) && expr.Equal(x.CS, o.CS)
-	})
+	return true
 }
 
 // unfit says why the products do not fit; "" if they do.
@@ -401,11 +404,10 @@ func (g *attentionGrad) unfit(aligned map[string]bool) string {
 	case g.typ == expr.F32 && !(w.IsConst() && w.I%wideUnit == 0 && w.I >= narrowestHead && w.I <= widestGrad):
 		return "the width of a head is no multiple of 4 from 16 to 64"
 	}
-	qs, ks := g.factors()
-	if len(qs) != 2 {
+	if len(g.arrays) != 2 {
 		return "it has not two products by query and key"
 	}
-	for _, o := range slices.Concat(qs, ks) {
+	for _, o := range slices.Concat(g.queries, g.keys) {
 		if why := g.inWholeUnits(o, g.typ, aligned); why != "" {
 			return why
 		}
@@ -414,14 +416,12 @@ func (g *attentionGrad) unfit(aligned map[string]bool) string {
 		if !g.names()[g.rounded[d.A.Name].Name] {
 			return "a product by query is with what no product has made"
 		}
-		if factorAt(ks, flat.ProductOf(d.Dot).B) < 0 {
-			return "a product by query is not with keys or values"
-		}
 	}
-	for _, d := range g.byKey {
-		if factorAt(qs, flat.ProductOf(d.Dot).B) < 0 {
-			return "a product by key is not with queries"
-		}
+	if !find(g.byQuery, g.keys) {
+		return "a product by query is not with keys or values"
+	}
+	if !find(g.byKey, g.queries) {
+		return "a product by key is not with queries"
 	}
 	if g.scores.MostRows != blockOfRows {
 		return fmt.Sprintf("a block has up to %d queries, not %d", g.scores.MostRows, blockOfRows)
@@ -429,7 +429,7 @@ func (g *attentionGrad) unfit(aligned map[string]bool) string {
 	if _, ok := g.mostBlocks(); !ok {
 		return "the number of its queries has no bound over the launch's scalars"
 	}
-	for _, o := range ks {
+	for _, o := range g.keys {
 		if at, ok := g.fromKey0(o.Off, o.RS); !ok || expr.Depends(at, g.block.Var) {
 			return "blocks of queries have different keys"
 		}

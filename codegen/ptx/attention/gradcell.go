@@ -33,17 +33,14 @@ func newGradCell(a *attend, m *attentionGrad) *gradCell {
 	return g
 }
 
-// cells returns the cells of a grid, which compute the gradients of an example that has queries.
-func (g *gradCell) cells(grid []kernel.Axis, gradients func()) emit.Cells {
-	return emit.Cells{Count: kernel.Elements(kernel.Sizes(grid)), Body: func(cell asm.Value) {
-		g.Set(grid, cell)
+// cells returns the cells of the grid, which compute the gradients of an example that has queries.
+func (g *gradCell) cells(gradients func()) emit.Cells {
+	return g.Grid(func() {
 		g.overExamples(func() {
-			for _, l := range g.m.lets {
-				g.Vars[l.Name] = g.Value(l.Value)
-			}
+			g.enterLets(g.m.lets)
 			g.cell(gradients)
 		})
-	}}
+	})
 }
 
 // overExamples calls do for each example, or once without a loop over examples.
@@ -119,9 +116,7 @@ func (g *gradCell) nothing() {
 // enterBlock sets the variables to a block of queries.
 func (g *gradCell) enterBlock(number asm.Value) {
 	g.Vars[g.m.block.Var] = number
-	for _, l := range g.m.inner {
-		g.Vars[l.Name] = g.Value(l.Value)
-	}
+	g.enterLets(g.m.inner)
 	zero := asm.Int(0)
 	g.height = g.F.Do("max.s32", g.Value(g.scores.Axes[0].Size), zero)
 	g.size = g.F.Do("max.s32", g.Value(g.scores.Axes[1].Size), zero)
@@ -147,11 +142,11 @@ func (g *gradCell) turns(do func(block asm.Value)) {
 }
 
 // gradTiles returns the tiles of stats and of sides.
-func (g *gradCell) gradTiles(once []kernel.Stmt) []kernel.Stmt {
+func (g *gradCell) gradTiles() []kernel.Stmt {
 	most, _ := g.m.mostBlocks()
 	size := expr.Simplify(expr.New(expr.Mul, most, expr.Int(int64(blockOfRows*len(g.stats)))))
 	tiles := []kernel.Stmt{&kernel.Tile{Name: statsName, Type: expr.F32, Shape: []*expr.Expr{size}}}
-	for _, t := range once {
+	for _, t := range g.K.Once {
 		if slices.ContainsFunc(g.m.sides, func(s side) bool { return s.Dst.Name == t.(*kernel.Tile).Name }) {
 			tiles = append(tiles, t)
 		}
@@ -162,7 +157,7 @@ func (g *gradCell) gradTiles(once []kernel.Stmt) []kernel.Stmt {
 // enterQuery sets the variables to a query whose stats they have. It returns the query's random words for
 // the four keys of a counter, among them the key at a place.
 func (g *gradCell) enterQuery(place asm.Value) map[string][]asm.Value {
-	f, words := g.F, map[string][]asm.Value{}
+	words := map[string][]asm.Value{}
 	for _, s := range g.follow {
 		switch s := s.(type) {
 		case *kernel.Let:
@@ -170,9 +165,7 @@ func (g *gradCell) enterQuery(place asm.Value) map[string][]asm.Value {
 				g.Vars[s.Name] = g.Value(s.Value)
 			}
 		case *kernel.Random:
-			counter := f.Do("add.s32", g.Value(expr.New(expr.Div, s.Base, expr.Int(emit.PhiloxWords))), f.Do("shr.u32", place, asm.Int(2)))
-			four := g.WordsOf(s)(counter)
-			words[s.Dst] = four[:]
+			words[s.Dst] = g.Four(s, place)
 		}
 	}
 	return words

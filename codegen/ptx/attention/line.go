@@ -52,13 +52,13 @@ func (g *attendGrad) stride() int { return g.many + 16 }
 
 // lineTiles returns the tiles that the sums need: their own, and the array for the queries and keys
 // that are in shared memory.
-func (g *attendGrad) lineTiles(once []kernel.Stmt) []kernel.Stmt {
+func (g *attendGrad) lineTiles() []kernel.Stmt {
 	l := g.m.line
 	if l == nil {
 		return nil
 	}
 	size := expr.Int(int64(g.together * blockOfRows * g.stride()))
-	return []kernel.Stmt{l.tile(once), &kernel.Tile{Name: lineTile, Type: expr.F32, Shape: []*expr.Expr{size}}}
+	return []kernel.Stmt{l.tile(g.K.Once), &kernel.Tile{Name: lineTile, Type: expr.F32, Shape: []*expr.Expr{size}}}
 }
 
 // tile returns the tile of the sums, and sets their number.

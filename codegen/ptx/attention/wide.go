@@ -58,7 +58,7 @@ func PlanWide(k *kernel.Kernel, l emit.Launches) (p emit.Plan, why string) {
 	}
 	warps := a.scores.MostRows / warpRows
 	pieces := fmt.Sprintf("a cell, %d warps of %d rows, %d keys in shared memory", warps, warpRows, roomFor(a))
-	return emit.Plan{Threads: warps * emit.WarpThreads, Whole: true, Pieces: pieces, Cells: func(p *emit.Builder) (emit.Cells, error) { return wideCells(p, k, a), nil }}, ""
+	return emit.Plan{Threads: warps * emit.WarpThreads, Whole: true, Pieces: pieces, Cells: func(p *emit.Builder) emit.Cells { return wideCells(p, a) }}, ""
 }
 
 // pitchOf returns the elements between rows of a width, an odd number of units: eight adjacent rows
@@ -67,7 +67,7 @@ func pitchOf(width int) int { return (width/wideUnit | 1) * wideUnit }
 
 // roomFor returns how many keys fit into shared memory.
 func roomFor(a *attention) int {
-	rows, pitch := a.MostRows(), pitchOf(int(a.scores.Axes[2].Size.I))
+	rows, pitch := a.scores.MostRows, pitchOf(int(a.scores.Axes[2].Size.I))
 	for n := 2 * keysAtOnce; ; n /= 2 {
 		if n == wideGroup || ((rows+n)*pitch+rows*weightPitch+len(a.bands)*(rows+keysAtOnce))*emit.WordBytes <= wideShared {
 			return n
@@ -76,25 +76,25 @@ func roomFor(a *attention) int {
 }
 
 // wideCells returns the cells of a kernel's grid.
-func wideCells(p *emit.Builder, k *kernel.Kernel, m *attention) emit.Cells {
+func wideCells(p *emit.Builder, m *attention) emit.Cells {
 	f := p.F
 	first := f.Do("mul.lo.s32", p.Warp, asm.Int(warpRows))
-	a := &wide{attend: newAttend(p, k, m, first, wideRows), room: roomFor(m)}
+	a := &wide{attend: newAttend(p, m, first, wideRows), room: roomFor(m)}
 	a.pitch = pitchOf(a.width)
 	if f.Beside = wideBeside; a.width > 2*wideColumns {
 		f.Beside = wideBeside - 2 // the results of wide heads take more registers
 	}
-	a.factors = a.array("factors", (m.MostRows()+a.room)*a.pitch)
-	a.enterWeights(m.MostRows())
-	tiles := append(a.bandTiles(m.MostRows()), a.scoresTile(k.Once))
+	a.factors = a.array("factors", (m.scores.MostRows+a.room)*a.pitch)
+	a.enterWeights(m.scores.MostRows)
+	tiles := append(a.bandTiles(m.scores.MostRows), a.scoresTile())
 	p.Place(tiles, nil)
 	a.enterBands(asm.Int(0))
 	t := f.Do("shr.u32", a.key, asm.Int(2))
 	a.q = p.Element(a.factors, f.Do("mul.lo.s32", a.row[0], asm.Int(a.pitch)))
-	keys := a.factors.Further(m.MostRows() * a.pitch)
+	keys := a.factors.Further(m.scores.MostRows * a.pitch)
 	a.k, a.v = p.Element(keys, f.Do("mul.lo.s32", t, asm.Int(a.pitch))), a.columnsOf(keys)
 	a.scratch = p.Element(p.Slices[scoresName], f.Do("mul.lo.s32", p.Group.ID, asm.Int(wideUnit)))
-	return a.cells(k.Grid, func() {
+	return a.cells(func() {
 		a.open = a.Choose(f.Do("setp.lt.s32", first, a.height), a.size, asm.Int(0))
 		f.If(f.Do("setp.lt.s32", asm.Int(0), a.height), a.cell)
 	})
@@ -126,9 +126,9 @@ func (a *wide) array(name string, n int) emit.Address {
 
 // scoresTile returns the tile for the scores of a cell, of whole parts of the keys. It is empty if
 // all fit into registers.
-func (a *wide) scoresTile(once []kernel.Stmt) kernel.Stmt {
-	size, rows := expr.Int(0), a.MostRows()
-	for _, t := range once {
+func (a *wide) scoresTile() kernel.Stmt {
+	size, rows := expr.Int(0), a.scores.MostRows
+	for _, t := range a.K.Once {
 		if t := t.(*kernel.Tile); t.Name == a.scores.Dst.Name {
 			size = t.Shape[0]
 		}
@@ -143,7 +143,7 @@ func (a *wide) cell() {
 	f, size := a.F, a.size
 	a.enterRows()
 	f.Barrier() // all threads have read the previous cell's factors
-	a.copy(0, a.queries(), a.MostRows(), asm.Int(0), a.height, false)
+	a.copy(0, a.queries(), a.scores.MostRows, asm.Int(0), a.height, false)
 	more := asm.Bool(true)
 	for n := fewestKeys; n <= keysAtOnce; n *= 2 {
 		fit := f.Do("setp.le.s32", size, asm.Int(n))
@@ -194,12 +194,12 @@ func (a *wide) copyTo(factor emit.Address, from flat.Operand, rows int, first, l
 
 // copyKeys and copyValues begin to copy n keys or values from first on.
 func (a *wide) copyKeys(n int, first asm.Value) {
-	a.copy(a.MostRows(), a.keys(), n, first, a.F.Do("sub.s32", a.size, first), true)
+	a.copy(a.scores.MostRows, a.keys(), n, first, a.F.Do("sub.s32", a.size, first), true)
 	a.F.CommitCopies()
 }
 
 func (a *wide) copyValues(top, n int, first asm.Value) {
-	a.copy(a.MostRows()+top, a.vs(), n, first, a.F.Do("sub.s32", a.size, first), false)
+	a.copy(a.scores.MostRows+top, a.vs(), n, first, a.F.Do("sub.s32", a.size, first), false)
 	a.F.CommitCopies()
 }
 
@@ -336,7 +336,7 @@ func (a *wide) readsBands(from, to int) bool {
 
 // kept returns the place of a lane's scores of group m of the part from first on, in row h.
 func (a *wide) kept(first asm.Value, m, h int) emit.Address {
-	at := a.Element(a.scratch, a.F.Do("mul.lo.s32", first, asm.Int(a.MostRows())))
+	at := a.Element(a.scratch, a.F.Do("mul.lo.s32", first, asm.Int(a.scores.MostRows)))
 	return at.Further((m*wideRows + h) * a.Group.Threads * wideUnit)
 }
 

@@ -3,7 +3,6 @@ package attention
 import (
 	"fmt"
 
-	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/codegen/ptx/asm"
 	"github.com/arithlang/mlc/codegen/ptx/emit"
 	"github.com/arithlang/mlc/compiler/expr"
@@ -43,17 +42,17 @@ func PlanWideGrad(k *kernel.Kernel, l emit.Launches) (p emit.Plan, why string) {
 	}
 	warps := blockOfRows / warpRows
 	pieces := fmt.Sprintf("a cell, %d warps of %d rows of queries, then of keys, %d keys in shared memory", warps, warpRows, g.roomForKeys())
-	return emit.Plan{Threads: warps * emit.WarpThreads, Whole: true, Pieces: pieces, Cells: func(p *emit.Builder) (emit.Cells, error) { return wideGradCells(p, k, g), nil }}, ""
+	return emit.Plan{Threads: warps * emit.WarpThreads, Whole: true, Pieces: pieces, Cells: func(p *emit.Builder) emit.Cells { return wideGradCells(p, g) }}, ""
 }
 
 // wideGradCells returns the cells of a kernel's grid.
-func wideGradCells(p *emit.Builder, k *kernel.Kernel, m *attentionGrad) emit.Cells {
+func wideGradCells(p *emit.Builder, m *attentionGrad) emit.Cells {
 	f := p.F
 	if f.Beside = wideGradBeside; len(m.sides) > 0 {
 		f.Beside = wideGradBeside - 2 // sides take more registers
 	}
 	first := f.Do("mul.lo.s32", p.Warp, asm.Int(warpRows))
-	a := newAttend(p, k, &m.attention, first, wideRows)
+	a := newAttend(p, &m.attention, first, wideRows)
 	g := &wideGrad{gradCell: newGradCell(a, m), w: &wide{attend: a, pitch: pitchOf(a.width), onward: m.low == nil}}
 	g.has(gradKeys)
 	w := g.w
@@ -64,15 +63,15 @@ func wideGradCells(p *emit.Builder, k *kernel.Kernel, m *attentionGrad) emit.Cel
 		g.cols = append(g.cols, w.factors.Further((2*blockOfRows+i*g.room)*w.pitch))
 	}
 	w.enterWeights(blockOfRows)
-	tiles := g.gradTiles(k.Once)
+	tiles := g.gradTiles()
 	if l := m.line; l != nil {
-		tiles = append(tiles, l.tile(k.Once))
+		tiles = append(tiles, l.tile(p.K.Once))
 	}
 	p.Place(append(tiles, g.bandTiles(blockOfRows)...), nil)
 	g.enterBands(asm.Int(0))
 	quad := f.Do("add.s32", f.Do("shr.u32", p.Lane, asm.Int(3)), f.Do("mul.lo.s32", p.Warp, asm.Int(4)))
 	g.near = f.Do("mul.lo.s32", quad, asm.Int(4))
-	return g.cells(k.Grid, g.gradients)
+	return g.cells(g.gradients)
 }
 
 // roomForKeys returns how many keys are in shared memory.
@@ -97,15 +96,13 @@ func (g *wideGrad) gradients() {
 
 // copyRows and copyKeys begin to copy the rows of two factors, of which so many exist.
 func (g *wideGrad) copyRows(size asm.Value, permuted bool) {
-	queries, _ := g.m.factors()
-	for i, o := range queries {
+	for i, o := range g.m.queries {
 		g.w.copyTo(g.rows[i], o, blockOfRows, asm.Int(0), size, permuted)
 	}
 }
 
 func (g *wideGrad) copyKeys(first, size asm.Value) {
-	_, keys := g.m.factors()
-	for i, o := range keys {
+	for i, o := range g.m.keys {
 		g.w.copyTo(g.cols[i], o, g.room, first, g.F.Do("sub.s32", size, first), true)
 	}
 }
@@ -129,7 +126,7 @@ func (g *wideGrad) byRows() {
 func (g *wideGrad) rowsOnce(block asm.Value) {
 	zero := asm.Int(0)
 	g.part(zero)
-	from, sums := g.reduceOnce(g.follows), g.zeroSums()
+	from, sums := g.reduceOnce(g.follows), zeroSums(g.m.byQuery, g.w.zeros)
 	g.addRows(sums, from, zero, g.F.Do("setp.lt.s32", asm.Int(g.room), g.size))
 	g.writeRows(sums, block)
 }
@@ -143,7 +140,7 @@ func (g *wideGrad) rowsOften(block asm.Value) {
 		})
 	}
 	g.reduceAgain(parts)
-	sums := g.zeroSums()
+	sums := zeroSums(g.m.byQuery, g.w.zeros)
 	parts(func(first asm.Value) { g.addRows(sums, 0, first, asm.Bool(g.room < gradKeys)) })
 	g.writeRows(sums, block)
 }
@@ -202,19 +199,10 @@ func (g *wideGrad) right(at emit.Address) emit.Address {
 	return g.left(at, g.F.Do("shr.u32", g.key, asm.Int(2)))
 }
 
-// zeroSums returns accumulators for the gradients by query.
-func (g *wideGrad) zeroSums() (all []emit.Accumulators) {
-	for range g.m.byQuery {
-		all = append(all, g.w.zeros())
-	}
-	return all
-}
-
 // addRows computes statements from from on for the keys from first on, and adds the products of their
 // arrays with keys, which are copied again or are there.
 func (g *wideGrad) addRows(sums []emit.Accumulators, from int, first, copied asm.Value) {
 	f, w, l := g.F, g.w, g.m.line
-	_, keys := g.m.factors()
 	g.chunks(first, copied, func(groups []int, at asm.Value) {
 		for n, m := range groups {
 			f.If(f.Do("setp.lt.s32", f.Do("add.s32", at, asm.Int(n*wideGroup)), g.size), func() {
@@ -229,7 +217,7 @@ func (g *wideGrad) addRows(sums []emit.Accumulators, from int, first, copied asm
 					}
 					f.WarpSync()
 					left := f.Do("min.s32", f.Do("sub.s32", g.size, at), asm.Int(wideGroup))
-					tile := g.cols[factorAt(keys, flat.ProductOf(d.Dot).B)].Further(n * wideGroup * w.pitch)
+					tile := g.cols[d.factor].Further(n * wideGroup * w.pitch)
 					w.addValues(sums[i], w.columnsOf(tile), left, 8, nil)
 					if i == 0 && l != nil {
 						f.Barrier()

@@ -1,7 +1,6 @@
 package attention
 
 import (
-	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/codegen/ptx/asm"
 	"github.com/arithlang/mlc/codegen/ptx/emit"
 	"github.com/arithlang/mlc/compiler/kernel"
@@ -18,8 +17,7 @@ func (g *wideGrad) byColumns() {
 		f.If(copied, func() {
 			f.Barrier() // all threads have read the keys before
 			g.inBlock(asm.Int(0), func() {
-				_, keys := g.m.factors()
-				for i, o := range keys {
+				for i, o := range g.m.keys {
 					o.Off, _ = g.m.fromKey0(o.Off, o.RS)
 					w.copyTo(g.cols[i], o, g.room, first, f.Do("sub.s32", g.most, first), true)
 				}
@@ -33,10 +31,7 @@ func (g *wideGrad) byColumns() {
 // ofKeys computes the gradients of 32 keys from first on, which are in shared memory from a row on.
 func (g *wideGrad) ofKeys(first, row asm.Value) {
 	f, w := g.F, g.w
-	var sums []emit.Accumulators
-	for range g.m.byKey {
-		sums = append(sums, w.zeros())
-	}
+	sums := zeroSums(g.m.byKey, w.zeros)
 	row = f.Do("add.s32", row, f.Do("shr.u32", g.near, asm.Int(2)))
 	g.keyOf = nil
 	for h := range wideRows {
@@ -74,14 +69,13 @@ func (g *wideGrad) addColumns(sums []emit.Accumulators, block, row asm.Value) {
 		there = append(there, f.Do("and.pred", f.Do("setp.le.s32", asm.Int(0), at), f.Do("setp.lt.s32", at, g.size)))
 	}
 	elements := g.elementsOf(block, first)
-	queries, _ := g.m.factors()
 	for i, d := range g.m.byKey {
 		f.WarpSync() // all lanes have read the weights before
 		for h := range wideRows {
 			w.putFour(h, elements[d.A.Name][h], g.key, g.height)
 		}
 		f.WarpSync()
-		w.addValues(sums[i], w.columnsOf(g.rows[factorAt(queries, flat.ProductOf(d.Dot).B)]), f.Do("min.s32", g.height, asm.Int(wideGroup)), 8, there)
+		w.addValues(sums[i], w.columnsOf(g.rows[d.factor]), f.Do("min.s32", g.height, asm.Int(wideGroup)), 8, there)
 	}
 }
 

@@ -57,7 +57,7 @@ type Launch struct {
 }
 
 // Build makes the instructions of a kernel as planned, in a module. Passes shorten it later.
-func Build(k *kernel.Kernel, m *asm.Module, how Plan, l Launches) (*asm.Func, Launch, error) {
+func Build(k *kernel.Kernel, m *asm.Module, how Plan, l Launches) (*asm.Func, Launch) {
 	p := &Builder{
 		K: k, F: asm.NewFunc(k.Name, how.Threads), Launch: Launch{Threads: how.Threads, Sets: l.Sets, Shapes: l.Shapes},
 		In: expr.NewInterner(), Aligned: maps.Clone(l.Aligned), Vars: map[string]asm.Value{}, Mutable: k.Vars(), Slices: map[string]Address{},
@@ -74,13 +74,9 @@ func Build(k *kernel.Kernel, m *asm.Module, how Plan, l Launches) (*asm.Func, La
 	}
 	p.parameters()
 	p.workgroups(how.Whole, how.Threads)
-	c, err := how.Cells(p)
-	if err != nil {
-		return nil, Launch{}, err
-	}
-	p.overCells(c)
+	p.overCells(how.Cells(p))
 	p.F.Return()
-	return p.F, p.Launch, nil
+	return p.F, p.Launch
 }
 
 // workgroups finds a thread's place.

@@ -2,6 +2,7 @@ package emit
 
 import (
 	"github.com/arithlang/mlc/codegen/ptx/asm"
+	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
@@ -24,6 +25,13 @@ func (p *Builder) WordsOf(n *kernel.Random) func(first asm.Value) [PhiloxWords]a
 	return func(first asm.Value) [PhiloxWords]asm.Value {
 		return p.philox([PhiloxWords]asm.Value{first, example, p.Vars["step"], stream}, [2]asm.Value{p.Vars["seed0"], p.Vars["seed1"]})
 	}
+}
+
+// Four returns the random words of the four elements from first on, a multiple of four.
+func (p *Builder) Four(n *kernel.Random, first asm.Value) []asm.Value {
+	counter := p.F.Do("add.s32", p.Value(expr.New(expr.Div, n.Base, expr.Int(PhiloxWords))), p.F.Do("shr.u32", first, asm.Int(2)))
+	words := p.WordsOf(n)(counter)
+	return words[:]
 }
 
 // philox computes the words of a counter.

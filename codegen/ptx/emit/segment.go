@@ -53,9 +53,7 @@ func (p *Builder) Segment(body []kernel.Stmt, x Segment) {
 	for _, s := range body {
 		switch s := s.(type) {
 		case *kernel.Random:
-			counter := p.F.Do("add.s32", p.Value(expr.New(expr.Div, s.Base, expr.Int(PhiloxWords))), p.F.Do("shr.u32", x.Col, asm.Int(2)))
-			words := p.WordsOf(s)(counter)
-			x.Tiles[s.Dst] = words[:]
+			x.Tiles[s.Dst] = p.Four(s, x.Col)
 		case *kernel.Set:
 			name, value := s.Axes[0].Var, p.Own(s.Value)
 			loaded := elementsOf(value, x.Tiles)

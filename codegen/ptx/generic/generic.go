@@ -32,7 +32,7 @@ type generic struct {
 // Plan plans any kernel. A block is one workgroup if a cell is worth it: it computes
 // products, or loops over rows.
 func Plan(k *kernel.Kernel, _ emit.Launches) (emit.Plan, string) {
-	p := emit.Plan{Threads: emit.OtherThreads, Whole: false, Pieces: "a cell a warp", Cells: func(p *emit.Builder) (emit.Cells, error) { return (&generic{Builder: p}).grid(k) }}
+	p := emit.Plan{Threads: emit.OtherThreads, Whole: false, Pieces: "a cell a warp", Cells: func(p *emit.Builder) emit.Cells { return (&generic{Builder: p}).grid() }}
 	products := kernel.Has(k.Body, emit.IsProduct)
 	if products {
 		p.Threads = productThreads
@@ -43,24 +43,18 @@ func Plan(k *kernel.Kernel, _ emit.Launches) (emit.Plan, string) {
 	return p, ""
 }
 
-// grid returns the cells of a kernel's grid, whose tiles get places in memory.
-func (p *generic) grid(k *kernel.Kernel) (emit.Cells, error) {
-	ts := k.Tiles()
-	if len(ts) > len(k.Once) {
-		return emit.Cells{}, fmt.Errorf("tile %s: its size has no bound over the launch's scalars", ts[len(k.Once)].Name)
-	}
-	for _, t := range ts {
+// grid returns the cells of the grid, whose tiles get places in memory.
+func (p *generic) grid() emit.Cells {
+	for _, t := range p.K.Tiles() {
 		p.Aligned[t.Name] = true
 	}
-	p.Place(k.Once, ownTiles(k.Body))
-	if n := product.StageBytes(k.Body); n > 0 && p.Group.Whole {
+	body := p.K.Body
+	p.Place(p.K.Once, ownTiles(body))
+	if n := product.StageBytes(body); n > 0 && p.Group.Whole {
 		p.stage = product.NewStage(p.Builder, n)
 	}
-	p.waits = findWaits(p.Builder, &kernel.For{Var: cellVar, Body: k.Body})
-	return emit.Cells{Count: kernel.Elements(kernel.Sizes(k.Grid)), Body: func(cell asm.Value) {
-		p.Set(k.Grid, cell)
-		p.nodes(k.Body)
-	}}, nil
+	p.waits = findWaits(p.Builder, &kernel.For{Var: cellVar, Body: body})
+	return p.Grid(func() { p.nodes(body) })
 }
 
 // cellVar names the loop over cells; no variable of a kernel has this name.
@@ -166,10 +160,15 @@ func (p *generic) nodes(ns []kernel.Stmt) {
 		if p.waits[n] {
 			p.wait()
 		}
-		p.F.Comment(p.K.Describe(n))
-		p.Bounds.Enter(n)
+		p.enter(n)
 		p.node(n)
 	}
+}
+
+// enter begins a statement.
+func (p *generic) enter(n kernel.Stmt) {
+	p.F.Comment(p.K.Describe(n))
+	p.Bounds.Enter(n)
 }
 
 func (p *generic) node(n kernel.Stmt) {

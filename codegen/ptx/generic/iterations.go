@@ -59,22 +59,28 @@ func (p *generic) iterations(n *kernel.For, from, limit asm.Value, lanes int) {
 		i = f.Do("add.s32", i, mine)
 		p.Vars[n.Var] = f.Do("min.s32", i, last)
 		there := f.Do("setp.lt.s32", i, limit)
-		for _, s := range n.Body {
-			set, is := s.(*kernel.Set)
-			if !is {
-				p.nodes([]kernel.Stmt{s})
-				continue
-			}
-			if p.waits[s] {
-				p.wait()
-			}
+		p.iteration(n, func(s *kernel.Set) {
 			f.If(there, func() {
-				f.Comment(p.K.Describe(s))
-				p.Bounds.Enter(s)
-				p.Assign(set)
+				p.enter(s)
+				p.Assign(s)
 			})
-		}
+		})
 	})
+}
+
+// iteration computes the statements of a loop, and its assignments by set.
+func (p *generic) iteration(n *kernel.For, set func(s *kernel.Set)) {
+	for _, s := range n.Body {
+		to, is := s.(*kernel.Set)
+		switch {
+		case !is:
+			p.nodes([]kernel.Stmt{s})
+			continue
+		case p.waits[s]:
+			p.wait()
+		}
+		set(to)
+	}
 }
 
 // rowOf returns the axis of all assignments in a loop's body, if a thread of the workgroup has at
@@ -105,17 +111,11 @@ func (p *generic) columns(n *kernel.For, row kernel.Axis, from, limit asm.Value)
 	f.If(f.Do("setp.lt.s32", p.Group.ID, p.Value(row.Size)), func() {
 		p.Count(from, limit, asm.Int(1), func(i asm.Value) {
 			p.Vars[n.Var] = i
-			for _, s := range n.Body {
-				set, is := s.(*kernel.Set)
-				if !is {
-					p.nodes([]kernel.Stmt{s})
-					continue
-				}
-				f.Comment(p.K.Describe(s))
-				p.Bounds.Enter(s)
-				p.Vars[set.Axes[0].Var] = p.Group.ID
-				p.Store(set.Dst, p.Value(set.Value))
-			}
+			p.iteration(n, func(s *kernel.Set) {
+				p.enter(s)
+				p.Vars[s.Axes[0].Var] = p.Group.ID
+				p.Store(s.Dst, p.Value(s.Value))
+			})
 		})
 	})
 }

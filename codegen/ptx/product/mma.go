@@ -28,7 +28,7 @@ func PlanCores(k *kernel.Kernel, l emit.Launches) (p emit.Plan, why string) {
 		of = " of halves"
 	}
 	pieces := fmt.Sprintf("%d x %d outputs, %d warps of %d x %d, sums%s of %d a turn, %d stages, about %d blocks a launch", s.rows, s.cols, s.threads()/emit.WarpThreads, s.high, s.wide, of, x.Depth(), s.stages, tiles(t.Dot, l.Geometry, s.rows, s.cols))
-	return emit.Plan{Threads: s.threads(), Whole: true, Pieces: pieces, Cells: func(p *emit.Builder) (emit.Cells, error) { return mmaCells(p, t, s), nil }}, ""
+	return emit.Plan{Threads: s.threads(), Whole: true, Pieces: pieces, Cells: func(p *emit.Builder) emit.Cells { return mmaCells(p, t, s) }}, ""
 }
 
 // unfit says why tensor cores cannot multiply the factors.

@@ -33,7 +33,7 @@ const (
 func PlanScatter(k *kernel.Kernel, _ emit.Launches) (emit.Plan, string) {
 	s, why := scatterOf(k)
 	pieces := fmt.Sprintf("up to %d columns of a row a warp, %d rows a turn", scatterSlots*emit.WarpThreads*emit.VectorMost, emit.WarpThreads)
-	return emit.Plan{Threads: emit.OtherThreads, Whole: false, Pieces: pieces, Cells: func(p *emit.Builder) (emit.Cells, error) { return scatterCells(p, s), nil }}, why
+	return emit.Plan{Threads: emit.OtherThreads, Whole: false, Pieces: pieces, Cells: func(p *emit.Builder) emit.Cells { return scatterCells(p, s) }}, why
 }
 
 func scatterOf(k *kernel.Kernel) (s scatter, why string) {

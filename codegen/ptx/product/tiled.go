@@ -29,7 +29,7 @@ func PlanTiles(k *kernel.Kernel, l emit.Launches) (emit.Plan, string) {
 	}
 	s := gridTilingOf(t.Dot, l.Geometry)
 	pieces := fmt.Sprintf("%d x %d outputs, %d threads of %d x %d, sums of %d a turn, about %d blocks a launch", s.rows, s.cols, s.threads(), s.high, s.wide, s.depth, tiles(t.Dot, l.Geometry, s.rows, s.cols))
-	return emit.Plan{Threads: s.threads(), Whole: true, Pieces: pieces, Cells: func(p *emit.Builder) (emit.Cells, error) { return tilesOf(p, t, s), nil }}, ""
+	return emit.Plan{Threads: s.threads(), Whole: true, Pieces: pieces, Cells: func(p *emit.Builder) emit.Cells { return tilesOf(p, t, s) }}, ""
 }
 
 func tiledOf(k *kernel.Kernel) (t tiled, why string) {

@@ -50,7 +50,7 @@ func PlanColumns(k *kernel.Kernel, _ emit.Launches) (emit.Plan, string) {
 	}
 	threads := c.turn() / columnRows * emit.WarpThreads
 	pieces := fmt.Sprintf("%d columns, %d threads, %d rows a turn", columnsWide, threads, c.turn())
-	return emit.Plan{Threads: threads, Whole: true, Pieces: pieces, Cells: func(p *emit.Builder) (emit.Cells, error) { return columnCells(p, c), nil }}, ""
+	return emit.Plan{Threads: threads, Whole: true, Pieces: pieces, Cells: func(p *emit.Builder) emit.Cells { return columnCells(p, c) }}, ""
 }
 
 func columnsOf(k *kernel.Kernel) (c columns, why string) {

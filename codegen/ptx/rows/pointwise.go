@@ -24,7 +24,7 @@ const pointThreads = 256
 func PlanPoints(k *kernel.Kernel, _ emit.Launches) (emit.Plan, string) {
 	t, why := pointwiseOf(k)
 	pieces := fmt.Sprintf("a cell, %d threads of %d elements a turn", pointThreads, emit.VectorMost)
-	return emit.Plan{Threads: pointThreads, Whole: true, Pieces: pieces, Cells: func(p *emit.Builder) (emit.Cells, error) { return pointCells(p, k, t), nil }}, why
+	return emit.Plan{Threads: pointThreads, Whole: true, Pieces: pieces, Cells: func(p *emit.Builder) emit.Cells { return pointCells(p, t) }}, why
 }
 
 func pointwiseOf(k *kernel.Kernel) (t pointwise, why string) {
@@ -54,30 +54,29 @@ func pointwiseOf(k *kernel.Kernel) (t pointwise, why string) {
 }
 
 // pointCells returns the ranges of a pointwise kernel.
-func pointCells(p *emit.Builder, k *kernel.Kernel, t pointwise) emit.Cells {
+func pointCells(p *emit.Builder, t pointwise) emit.Cells {
 	f, turn := p.F, asm.Int(emit.VectorMost*pointThreads)
 	wide := t.wide(p.Aligned)
-	return emit.Cells{Count: kernel.Elements(kernel.Sizes(k.Grid)), Body: func(cell asm.Value) {
-		p.Set(k.Grid, cell)
+	return p.Grid(func() {
 		size := p.Value(t.size)
 		p.Count(asm.Int(0), size, turn, func(base asm.Value) {
 			full := f.Do("setp.le.s32", f.Do("add.s32", base, turn), size)
 			f.If(full, func() {
 				if wide {
-					point(p, k.Body, emit.VectorMost, f.Do("mad.lo.s32", p.Group.ID, asm.Int(emit.VectorMost), base))
+					point(p, p.K.Body, emit.VectorMost, f.Do("mad.lo.s32", p.Group.ID, asm.Int(emit.VectorMost), base))
 					return
 				}
 				var each []asm.Value
 				for i := range emit.VectorMost {
 					each = append(each, f.Do("add.s32", f.Do("add.s32", base, asm.Int(i*pointThreads)), p.Group.ID))
 				}
-				point(p, k.Body, 1, each...)
+				point(p, p.K.Body, 1, each...)
 			})
 			f.If(f.Do("not.pred", full), func() {
-				p.Count(f.Do("add.s32", base, p.Group.ID), size, asm.Int(pointThreads), func(i asm.Value) { point(p, k.Body, 1, i) })
+				p.Count(f.Do("add.s32", base, p.Group.ID), size, asm.Int(pointThreads), func(i asm.Value) { point(p, p.K.Body, 1, i) })
 			})
 		})
-	}}
+	})
 }
 
 // wide reports whether all elements come in aligned fours.
