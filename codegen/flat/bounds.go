@@ -62,7 +62,10 @@ func (b *Bounds) extreme(e *expr.Expr, of map[string]*expr.Expr, either expr.Op,
 	case expr.Const:
 		return e
 	case expr.Var:
-		return bound(of, e)
+		if known, bound := of[e.Name]; bound {
+			return known
+		}
+		return e // a scalar
 	case expr.Elem:
 		if kernel.Packing(e.Name) && either == expr.Max {
 			return expr.Int(0) // offsets and numbers of rows
@@ -95,14 +98,6 @@ func (b *Bounds) extreme(e *expr.Expr, of map[string]*expr.Expr, either expr.Op,
 		}
 	}
 	return nil
-}
-
-// bound looks up a variable. A variable that the kernel does not bind is a scalar.
-func bound(of map[string]*expr.Expr, v *expr.Expr) *expr.Expr {
-	if e, ok := of[v.Name]; ok {
-		return e
-	}
-	return v
 }
 
 func combine(op expr.Op, a, b *expr.Expr) *expr.Expr {

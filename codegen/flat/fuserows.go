@@ -51,20 +51,12 @@ func (f *rowFuser) body(body []kernel.Stmt) []kernel.Stmt {
 // loop returns a statement over rows of many models as a loop over rows, or nil.
 func (f *rowFuser) loop(s kernel.Stmt) *kernel.For {
 	f.made++
-	row := fmt.Sprintf("row.%d", f.made)
-	switch s := s.(type) {
-	case *kernel.For:
-		if expr.IsInt(s.Lo, 0) {
-			return &kernel.For{Var: row, Lo: s.Lo, Hi: s.Hi, Body: over(s, row)}
-		}
-	case *kernel.Set:
-		if len(s.Axes) > 1 {
-			rest := &kernel.Set{Axes: s.Axes[1:], Dst: s.Dst, Value: s.Value}
-			l := &kernel.For{Var: s.Axes[0].Var, Lo: expr.Int(0), Hi: s.Axes[0].Size, Body: []kernel.Stmt{rest}}
-			return &kernel.For{Var: row, Lo: l.Lo, Hi: l.Hi, Body: over(l, row)}
-		}
+	l := overRows(s)
+	if l == nil || !expr.IsInt(l.Lo, 0) {
+		return nil
 	}
-	return nil
+	row := fmt.Sprintf("row.%d", f.made)
+	return &kernel.For{Var: row, Lo: l.Lo, Hi: l.Hi, Body: over(l, row)}
 }
 
 // over returns the body of a loop with another loop variable.

@@ -1,29 +1,9 @@
 package flat
 
-import (
-	"fmt"
-
-	"github.com/arithlang/mlc/compiler/kernel"
-)
+import "fmt"
 
 // taken holds the names of a kernel.
 type taken map[string]bool
-
-func namesOf(k *kernel.Kernel) taken {
-	t := taken{}
-	for _, p := range k.Params {
-		t[p.Name] = true
-	}
-	for _, a := range k.Grid {
-		t[a.Var] = true
-	}
-	for s := range kernel.All(k.Body) {
-		for name := range kernel.Names(s) {
-			t[name] = true
-		}
-	}
-	return t
-}
 
 // name returns a new name, with a numeric suffix if needed.
 func (t taken) name(like string) string {

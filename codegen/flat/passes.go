@@ -10,6 +10,7 @@ import (
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/compiler/kernel/lanes"
 )
 
 // A Pass is one rewrite of a kernel. It returns a new kernel, or the same one if nothing
@@ -34,9 +35,18 @@ func Processor() []Pass {
 // Lanes returns the passes of the CPU schedule for n models at once.
 func Lanes(n int) []Pass {
 	return onProcessor(
-		Pass{Name: "lanes", Why: "an element of many models fills vectors, whatever the shapes of one are; what copies and clears of one is gone by then", After: []string{"inplace", "zero", "through"}, run: inLanes(n)},
+		Pass{Name: "lanes", Why: "an element of many models fills vectors, whatever the shapes of one are; what copies and clears of one is gone by then", After: []string{"inplace", "zero", "through"}, run: func(k *kernel.Kernel) *kernel.Kernel { return inLanes(k, n) }},
 		Pass{Name: "rows", Why: "a row of many models is long, and is best done with before the next", After: []string{"lanes"}, run: fuseRows},
 	)
+}
+
+// inLanes turns a kernel into one of n models, which must be possible.
+func inLanes(k *kernel.Kernel, n int) *kernel.Kernel {
+	many, err := lanes.Of(k, n)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return many
 }
 
 // onProcessor returns the passes of a CPU schedule. They cut cells so that the parts of both
@@ -73,7 +83,14 @@ func schedule(own ...Pass) []Pass {
 
 // GPU returns the passes of the generic GPU schedule, whose blocks take at most rows rows.
 func GPU(rows int64) []Pass {
-	return bounded(append([]Pass{blocks(rows)}, schedule()...))
+	run := func(k *kernel.Kernel) *kernel.Kernel {
+		if k.Family() == "attention" {
+			return k.Cells(kernel.Queries)
+		}
+		return k.Cut(rows)
+	}
+	blocks := Pass{Name: "blocks", Why: "the fewer rows a block takes, the more of a GPU is busy", run: run}
+	return bounded(append([]Pass{blocks}, schedule()...))
 }
 
 // GPUProduct returns the passes of the GPU schedule for products, whose blocks take tiles
@@ -100,17 +117,6 @@ func GPUAttention(rows int64) []Pass {
 // uses reports whether statements or their bodies use a name.
 func uses(body []kernel.Stmt, name string) bool {
 	return slices.ContainsFunc(body, func(s kernel.Stmt) bool { return kernel.Uses(s, name) })
-}
-
-// blocks returns the pass that cuts a kernel into cells of at most rows rows.
-func blocks(rows int64) Pass {
-	run := func(k *kernel.Kernel) *kernel.Kernel {
-		if k.Family() == "attention" {
-			return k.Cells(kernel.Queries)
-		}
-		return k.Cut(rows)
-	}
-	return Pass{Name: "blocks", Why: "the fewer rows a block takes, the more of a GPU is busy", run: run}
 }
 
 // bounded appends the pass that bounds products for the choice of tilings.

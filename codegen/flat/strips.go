@@ -20,7 +20,7 @@ const (
 // many instructions that a CPU would not reach the next row's reductions, whose latency would
 // leave it idle.
 func strips(k *kernel.Kernel) *kernel.Kernel {
-	s := &stripper{&marker{k.TileShapes(), k.Vars(), countUses(k.Body)}, namesOf(k), map[string]bool{}}
+	s := &stripper{&marker{k.TileShapes(), k.Vars(), countUses(k.Body)}, k.Names(), map[string]bool{}}
 	for st := range kernel.All(k.Body) {
 		s.written[kernel.Written(st)] = true
 	}

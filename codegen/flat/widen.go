@@ -10,7 +10,7 @@ import (
 // widen replaces F16 factors of products by F32. A tile that only products read becomes F32;
 // any other factor is copied to an F32 tile.
 func widen(k *kernel.Kernel) *kernel.Kernel {
-	w := &widener{namesOf(k), factorTiles(k.Body)}
+	w := &widener{k.Names(), factorTiles(k.Body)}
 	return withBody(k, w.body(k.Body))
 }
 

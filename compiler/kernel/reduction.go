@@ -25,7 +25,7 @@ var reductions = []reduction{
 }
 
 // A reduction combines values in the canonical order: element e goes to partial
-// (e / Neighbours) mod lanes, ascending, and the partials meet in a xor butterfly.
+// (e / Neighbours) mod Partials, ascending, and the partials meet in a xor butterfly.
 type reduction struct {
 	op    expr.Op
 	name  string
@@ -35,7 +35,7 @@ type reduction struct {
 
 // take gives element e to its partial.
 func (r *reduction) take(p *partials, e int64, value float32) {
-	lane := &p[e/Neighbours%lanes]
+	lane := &p[e/Neighbours%Partials]
 	*lane = r.more(*lane, value)
 }
 
@@ -57,14 +57,17 @@ func (r *reduction) String() string {
 	return r.name
 }
 
-// lanes is the number of partial values of a reduction.
-const lanes = 32
+// Start returns what the partial values of a reduction begin with.
+func Start(op expr.Op) float32 { return findReduction(op).start }
+
+// Partials is the number of partial values of a reduction.
+const Partials = 32
 
 // Neighbours is how many elements in a row a partial value takes.
 const Neighbours = 4
 
 // partials are the partial values of one reduction.
-type partials [lanes]float32
+type partials [Partials]float32
 
 // begin returns the partials of no values.
 func (r *reduction) begin() (p partials) {
@@ -78,7 +81,7 @@ func (r *reduction) begin() (p partials) {
 // number differs in one bit, highest bit first. The result is lane 0. Adding +0 makes a zero +0,
 // so that the largest and the smallest value do not depend on the order.
 func (r *reduction) combine(p partials) float32 {
-	for d := lanes / 2; d > 0; d /= 2 {
+	for d := Partials / 2; d > 0; d /= 2 {
 		before := p
 		for i := range p {
 			p[i] = r.more(before[i], before[i^d])

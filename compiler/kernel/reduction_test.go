@@ -30,7 +30,7 @@ func TestSumAccuracy(t *testing.T) {
 				for e := range width {
 					x := float32(kind.draw())
 					sum.take(&own, int64(e), x)
-					other[e%lanes] += x
+					other[e%Partials] += x
 					exact += float64(x)
 					size += math.Abs(float64(x))
 				}

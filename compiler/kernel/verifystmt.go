@@ -143,7 +143,7 @@ func (c *checker) random(s *Random) {
 	n := c.names[s.Dst]
 	c.want(n.class != tile || n.typ == expr.U32 && n.rank == 1,
 		"random words go to a tile of u32 and rank 1, not %s and rank %d", n.typ, n.rank)
-	c.stream(s.Stream)
+	c.want(s.Stream <= MaxStream, "stream %d is above %d", s.Stream, MaxStream)
 	c.extents("size", s.Size)
 	c.expr("base", s.Base, expr.I32)
 	c.expr("example", s.Example, expr.U32)
@@ -151,11 +151,6 @@ func (c *checker) random(s *Random) {
 		c.fail("%s is written while it is read", s.Dst)
 	}
 	c.writes(s.Dst, tile)
-}
-
-// stream checks the number of a stream of random words.
-func (c *checker) stream(n uint32) {
-	c.want(n <= MaxStream, "stream %d is above %d", n, MaxStream)
 }
 
 func (c *checker) dot(s *Dot) {

@@ -107,6 +107,23 @@ func Names(s Stmt) iter.Seq[string] {
 	}
 }
 
+// Names returns the names of a kernel: parameters, and what its grid and statements bind.
+func (k *Kernel) Names() map[string]bool {
+	names := map[string]bool{}
+	for _, p := range k.Params {
+		names[p.Name] = true
+	}
+	for _, a := range k.Grid {
+		names[a.Var] = true
+	}
+	for s := range All(k.Body) {
+		for name := range Names(s) {
+			names[name] = true
+		}
+	}
+	return names
+}
+
 // Written returns the variable or array that a statement sets without its body, or "".
 func Written(s Stmt) string {
 	switch s := s.(type) {

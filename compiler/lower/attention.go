@@ -32,7 +32,7 @@ type attention struct {
 func newAttention(e *emitter, v *ir.Value) *attention {
 	q, k, attr := v.Args[0], v.Args[1], v.Attr.Attn
 	a := &attention{window: ir.WindowOf(attr.Mask), elem: q.Type.Elem, dh: num(q.Type.Shape[2].N / attr.Heads)}
-	a.q, a.k = a.source(e, q, "q"), a.keySource(e, k, "k", v.Attr.Group)
+	a.q, a.k = a.source(e, q, "q", 1), a.source(e, k, "k", v.Attr.Group)
 	a.result = source{rows: size(q.Type.Shape[2]), heads: a.dh}
 	relative, table, params := v.SiteArgs()
 	if relative != nil {
@@ -73,13 +73,8 @@ type source struct {
 	group                 *expr.Expr // consecutive heads of queries that share a head; nil: 1
 }
 
-// source declares an input with a head for each head of queries.
-func (a *attention) source(e *emitter, v *ir.Value, name string) source {
-	return a.keySource(e, v, name, 1)
-}
-
-// keySource declares an input with a head for each group of heads of queries.
-func (a *attention) keySource(e *emitter, v *ir.Value, name string, group int) source {
+// source declares an input with a head for each group of so many heads of queries.
+func (a *attention) source(e *emitter, v *ir.Value, name string, group int) source {
 	width := v.Type.Shape[2]
 	s := source{rows: size(width), heads: a.dh}
 	if group > 1 {
@@ -154,7 +149,7 @@ func (a *attention) enter(b *expr.Expr) {
 	if a.keyed = a.own; keys != rows {
 		a.keyed = a.example(b, keys)
 	}
-	a.site.enter(b, func(n ir.Dim) example {
+	a.site.enter(func(n ir.Dim) example {
 		switch n {
 		case rows:
 			return a.own
@@ -290,7 +285,7 @@ func (a *attention) leave(statistic string, n, value *expr.Expr) {
 // take half the memory, and cost a logarithm per row.
 func lowerAttention(e *emitter, v *ir.Value) {
 	a := newAttention(e, v)
-	a.val = a.keySource(e, v.Args[2], "v", v.Attr.Group)
+	a.val = a.source(e, v.Args[2], "v", v.Attr.Group)
 	a.largest, a.norm = a.statistic("largest"), a.statistic("norm")
 	a.cells(true)
 	if w := a.window.Narrow; w != nil {

@@ -127,7 +127,7 @@ func (d *dense) line(x *expr.Expr, slope int64) *expr.Expr {
 func (d *dense) products() (score func(r, e *expr.Expr) *expr.Expr) {
 	q := d.matrix("qs", d.q, d.queries, d.height)
 	k := d.transposed("ks", d.k, d.open, d.count)
-	p := d.product("p", d.height, d.count, q, k, false)
+	p := d.product("p", d.height, d.count, q, k)
 	d.weights = p
 	biases, distances, bias := "", "", d.bias
 	if d.table != "" {
@@ -217,7 +217,7 @@ func (d *dense) forward() {
 	})
 	p := d.factor("pr", d.weights)
 	v := d.matrix("vs", d.val, d.open, d.count)
-	o := d.product("o", d.height, d.dh, p, v, false)
+	o := d.product("o", d.height, d.dh, p, v)
 	d.storeMatrix(d.v, "y", d.queries, d.height, o)
 }
 
@@ -233,7 +233,7 @@ func (d *dense) backward(g *attentionGrad) {
 			y = d.matrix("ys", g.y, d.queries, d.height)
 		}
 		v := d.transposed("vs", d.val, d.open, d.count)
-		ds := d.product("ds", d.height, d.count, do, v, false)
+		ds := d.product("ds", d.height, d.count, do, v)
 		dropped := d.weights
 		if d.v.Attr.Rate > 0 {
 			dropped = d.tile("weight", expr.F32, d.height, d.count)
@@ -247,14 +247,14 @@ func (d *dense) backward(g *attentionGrad) {
 		}
 		if dq := g.result["q"]; dq != nil {
 			k := d.matrix("kr", d.k, d.open, d.count)
-			sum := d.product("sum_q", d.height, d.dh, ds, k, false)
+			sum := d.product("sum_q", d.height, d.dh, ds, k)
 			d.storeMatrix(dq, "dq", d.queries, d.height, sum)
 		}
 		if g.dk != "" {
-			d.dotFrom(d.lo, d.count, g.dk, ds, d.matrix("qr", d.q, d.queries, d.height), true)
+			d.dotFrom(d.lo, d.count, g.dk, ds, swapped, d.matrix("qr", d.q, d.queries, d.height))
 		}
 		if g.dv != "" {
-			d.dotFrom(d.lo, d.count, g.dv, d.factor("pr", dropped), do, true)
+			d.dotFrom(d.lo, d.count, g.dv, d.factor("pr", dropped), swapped, do)
 		}
 	})
 	g.end()

@@ -31,10 +31,10 @@ type attentionGrad struct {
 // the gradients of tables.
 func lowerAttentionGrad(e *emitter, v *ir.Value) {
 	g := &attentionGrad{attention: newAttention(e, v), result: e.results()}
-	g.val, g.dout = g.keySource(e, v.Args[2], "v", v.Attr.Group), g.source(e, v.Args[3], "dout")
+	g.val, g.dout = g.source(e, v.Args[2], "v", v.Attr.Group), g.source(e, v.Args[3], "dout", 1)
 	g.largest, g.norm = e.flat(v.Args[4], "largest_"), e.flat(v.Args[5], "norm_")
 	if g.elem.Narrow() {
-		g.y = g.source(e, v.Args[6], "y")
+		g.y = g.source(e, v.Args[6], "y", 1)
 	}
 	for _, param := range g.attr.Params {
 		if g.result[param] != nil {

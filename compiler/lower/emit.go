@@ -300,19 +300,15 @@ func (e *emitter) random(tile string, base, example *expr.Expr, stream uint32) {
 	e.emit(&kernel.Random{Dst: tile, Size: e.shape(tile)[0], Base: base, Example: example, Stream: stream})
 }
 
-// dot adds the product of tiles a and b to c, or aᵀ b with transA.
-func (e *emitter) dot(c, a, b string, transA bool) {
-	e.dotFrom(expr.Int(0), e.shape(c)[0], c, a, b, transA)
-}
+// dot adds the product of tiles a and b to c.
+func (e *emitter) dot(c, a, b string) { e.dotFrom(expr.Int(0), e.shape(c)[0], c, a, same, b) }
 
-// dotFrom adds a product with the given number of rows to c, starting at row first of c.
-func (e *emitter) dotFrom(first, rows *expr.Expr, c, a, b string, transA bool) {
+// dotFrom adds a product with the given number of rows to c, starting at row first of c. Its left
+// factor is at a place of a.
+func (e *emitter) dotFrom(first, rows *expr.Expr, c, a string, at place, b string) {
 	as, vs := axes(exprs{rows, e.shape(c)[1], e.shape(b)[0]})
-	left := e.factor(a, vs[0], vs[2])
-	if transA {
-		left = e.factor(a, vs[2], vs[0])
-	}
-	e.emit(&kernel.Dot{Axes: as, Dst: elem(c, add(first, vs[0]), vs[1]), A: left, B: e.factor(b, vs[2], vs[1]), Split: e.split})
+	left, right := e.factor(a, at(exprs{vs[0], vs[2]})...), e.factor(b, vs[2], vs[1])
+	e.emit(&kernel.Dot{Axes: as, Dst: elem(c, add(first, vs[0]), vs[1]), A: left, B: right, Split: e.split})
 }
 
 // finish sorts inputs before outputs, declares the scalars that the kernel uses, and returns
@@ -341,6 +337,7 @@ func (e *emitter) finish() *kernel.Kernel {
 
 // Short forms for building expressions.
 
+func size(d ir.Dim) *expr.Expr                     { return d.Expr() }
 func num(n int) *expr.Expr                         { return expr.Int(int64(n)) }
 func ivar(name string) *expr.Expr                  { return expr.NewVar(name, expr.I32) }
 func add(a, b *expr.Expr) *expr.Expr               { return expr.Simplify(expr.New(expr.Add, a, b)) }
@@ -364,11 +361,6 @@ func ref(name string, t expr.Type, idx ...*expr.Expr) *expr.Expr {
 		return expr.NewVar(name, t)
 	}
 	return expr.NewElem(name, t, idx...)
-}
-
-// size returns a dimension as an expression.
-func size(d ir.Dim) *expr.Expr {
-	return d.Expr()
 }
 
 func sizes(ds []ir.Dim) exprs {

@@ -29,7 +29,7 @@ var lowerings = map[ir.Op]lowering{
 	ir.CrossEntropyGrad: {"cross_entropy_grad", lowerCrossEntropyGrad},
 	ir.ArgMax:           {"argmax", lowerArgMax},
 	ir.Sum:              {"sum", lowerSum},
-	ir.SegmentSum:       {"segment_sum", lowerSegmentSum},
+	ir.SegmentSum:       {"segment_sum", (*emitter).sumRows},
 	ir.Reshape:          {"reshape", lowerReshape},
 	ir.MatMul:           {"linear", lowerMatMul},
 	ir.Outer:            {"outer", lowerOuter},

@@ -23,7 +23,7 @@ func lowerMatMul(e *emitter, v *ir.Value) {
 	first, height := e.span(rows)
 
 	a := e.load("a", x.Type.Elem, e.in(x, "x", rows, k), exprs{height, k}, from(first))
-	c := e.product("c", height, n, a, e.weight(v, k, n), false)
+	c := e.product("c", height, n, a, e.weight(v, k, n))
 	e.loop("i", height, func(i *expr.Expr) {
 		r := e.newRow(e.let("r", add(first, i)))
 		r.value[v] = func(col *expr.Expr) *expr.Expr { return elem(c, i, col) }
@@ -111,11 +111,11 @@ func lowerScatter(e *emitter, v *ir.Value) {
 	e.storeProduct(v, "dtable", exprs{n, d}, exprs{height, d}, from(first), a, b)
 }
 
-// product makes a tile [rows, cols] with the product of tiles a and b, or aᵀ b with transA.
-func (e *emitter) product(name string, rows, cols *expr.Expr, a, b string, transA bool) string {
+// product makes a tile [rows, cols] with the product of tiles a and b.
+func (e *emitter) product(name string, rows, cols *expr.Expr, a, b string) string {
 	c := e.tile(name, expr.F32, rows, cols)
 	e.zero(c)
-	e.dot(c, a, b, transA)
+	e.dot(c, a, b)
 	return c
 }
 
@@ -124,7 +124,7 @@ func (e *emitter) product(name string, rows, cols *expr.Expr, a, b string, trans
 func (e *emitter) storeProduct(v *ir.Value, name string, whole, shape exprs, at place, a, b string) {
 	buf := e.out(v, name, whole...)
 	c := e.sum("c", v, buf, shape, at)
-	e.dot(c, a, b, false)
+	e.dot(c, a, b)
 	e.copyOut(c, buf, at)
 }
 

@@ -1,9 +1,8 @@
 package lower
 
 import (
-	"slices"
-
 	"math"
+	"slices"
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
@@ -75,9 +74,6 @@ func (e *emitter) sumAll(v, x *ir.Value) {
 	e.store(v, buf, nil, same, func(exprs) *expr.Expr { return elem(total) })
 }
 
-// lowerSegmentSum sums a segment of an arena in each cell.
-func lowerSegmentSum(e *emitter, v *ir.Value) { e.sumRows(v) }
-
 // lowerReshape copies a tensor of one axis.
 func lowerReshape(e *emitter, v *ir.Value) {
 	x := v.Args[0]
@@ -91,7 +87,7 @@ func lowerReshape(e *emitter, v *ir.Value) {
 	e.fill(e.out(v, "y", e.elements(v.Type.Shape)), exprs{r.width}, from(r.first), func(i exprs) *expr.Expr { return el(i[0]) })
 }
 
-// sumRows sums a row in each cell.
+// sumRows sums a row, or a segment of an arena, in each cell.
 func (e *emitter) sumRows(v *ir.Value) {
 	e.group.Shape = v.Args[0].Type.Shape
 	r := e.cellRow()

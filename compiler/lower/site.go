@@ -49,9 +49,9 @@ func newSite(e *emitter, v *ir.Value, rows, keys ir.Dim, params []*ir.Value) *si
 	return s
 }
 
-// enter binds mask and bias to example b, if they read numbers that each example has for its
+// enter binds mask and bias to an example, if they read numbers that each example has for its
 // rows. These numbers are loaded into tiles. rows returns the rows of an extent in the example.
-func (s *site) enter(b *expr.Expr, rows func(n ir.Dim) example) {
+func (s *site) enter(rows func(n ir.Dim) example) {
 	if len(s.ofExamples) == 0 {
 		return
 	}

@@ -2,6 +2,7 @@ package asm
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -18,13 +19,10 @@ type Module struct {
 
 // File returns the number of a source file, for Func.Loc.
 func (m *Module) File(name string) int {
-	for i, f := range m.files {
-		if f == name {
-			return i + 1
-		}
+	if !slices.Contains(m.files, name) {
+		m.files = append(m.files, name)
 	}
-	m.files = append(m.files, name)
-	return len(m.files)
+	return slices.Index(m.files, name) + 1
 }
 
 // Add puts a finished entry into the module.

@@ -63,7 +63,7 @@ func (a *attend) overKeys(s kernel.Stmt) (r *kernel.Reduce, ok bool) {
 // along computes a reduction over the width of a head. A lane takes the columns of a row that
 // it would take as keys.
 func (a *attend) along(r *kernel.Reduce) {
-	sums, op := a.sums(r), emit.Reductions[r.Op].Op
+	sums, op := a.sums(r), emit.Reductions[r.Op]
 	for h := range a.row {
 		a.enter(h)
 		for m := range (a.width + a.group - 1) / a.group {
@@ -207,7 +207,7 @@ func (a *attend) loadFour(e *expr.Expr, name string, key, last asm.Value) []asm.
 func (a *attend) sums(r *kernel.Reduce) [][]asm.Value {
 	all := make([][]asm.Value, len(a.row))
 	for h := range all {
-		all[h] = a.F.Variables(keysAtOnce/a.group, asm.F32(emit.Reductions[r.Op].Start))
+		all[h] = a.F.Variables(keysAtOnce/a.group, asm.F32(kernel.Start(r.Op)))
 	}
 	return all
 }
@@ -219,7 +219,7 @@ func (a *attend) partial(r *kernel.Reduce, sums [][]asm.Value, m int, key asm.Va
 		a.enter(h)
 		for i, v := range a.each4(r.Value, r.Axis.Var, key, a.fourOfAll(h, m), a.nearBand(h, m)) {
 			there := f.Do("setp.lt.s32", f.Do("add.s32", key, asm.Int(i)), a.size)
-			f.Into(sums[h][m], op.Op, sums[h][m], a.Choose(there, v, asm.F32(op.Start)))
+			f.Into(sums[h][m], op, sums[h][m], a.Choose(there, v, asm.F32(kernel.Start(r.Op))))
 		}
 	}
 }
@@ -243,7 +243,7 @@ func (a *attend) swap(sums [][]asm.Value) {
 // combine combines the 32 partial values of a row as kernel.Reduce says. Partial values of a
 // lane are as far apart as groups.
 func (a *attend) combine(r *kernel.Reduce, sums [][]asm.Value) {
-	f, op := a.F, emit.Reductions[r.Op].Op
+	f, op := a.F, emit.Reductions[r.Op]
 	for h, part := range sums {
 		for n := len(part) / 2; n > 0; n /= 2 {
 			for m := range n {

@@ -1,7 +1,6 @@
 package emit
 
 import (
-	"math"
 	"slices"
 
 	"github.com/arithlang/mlc/codegen/ptx/asm"
@@ -9,18 +8,9 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// A reduction is how partial values start, and the instruction that takes another.
-type reduction struct {
-	Start float32
-	Op    string
-}
-
-// The instructions for Max and Min leave out NaN, and have the same result in any order.
-var Reductions = map[expr.Op]reduction{
-	expr.Add: {0, "add.rn.f32"},
-	expr.Max: {float32(math.Inf(-1)), "max.f32"},
-	expr.Min: {float32(math.Inf(1)), "min.f32"},
-}
+// Reductions are the instructions by which a partial value takes another. Those for Max and Min leave
+// out NaN, and have the same result in any order.
+var Reductions = map[expr.Op]string{expr.Add: "add.rn.f32", expr.Max: "max.f32", expr.Min: "min.f32"}
 
 // Reduce keeps one partial value a lane and combines them by a butterfly. Every warp does it for
 // itself.
@@ -30,8 +20,8 @@ func (p *Builder) Reduce(n *kernel.Reduce) asm.Value { return p.Reduces(n, 1, fu
 // Enter sets the variables to a row. Rows have at least one element, and a size bounded by most
 // if there are several rows.
 func (p *Builder) Reduces(n *kernel.Reduce, rows int, enter func(row int)) []asm.Value {
-	f, r, size := p.F, Reductions[n.Op], n.Axis.Size
-	value, accs := p.Own(n.Value), f.Variables(rows, asm.F32(r.Start))
+	f, op, start, size := p.F, Reductions[n.Op], asm.F32(kernel.Start(n.Op)), n.Axis.Size
+	value, accs := p.Own(n.Value), f.Variables(rows, start)
 	longest := size
 	if rows > 1 {
 		longest = Most(size)
@@ -45,7 +35,7 @@ func (p *Builder) Reduces(n *kernel.Reduce, rows int, enter func(row int)) []asm
 		}
 		for row, acc := range accs {
 			for _, v := range vs[row] {
-				f.Into(acc, r.Op, acc, v)
+				f.Into(acc, op, acc, v)
 			}
 		}
 	}
@@ -57,7 +47,7 @@ func (p *Builder) Reduces(n *kernel.Reduce, rows int, enter func(row int)) []asm
 		first := f.Do("mul.lo.s32", turn, asm.Int(kernel.Neighbours))
 		fours := func(int) []asm.Value { return p.Neighbours(value, n.Axis.Var, first, kernel.Neighbours, nil) }
 		single := func(int) []asm.Value {
-			return p.upTo(p.Value(size), value, n.Axis.Var, first, asm.F32(r.Start), longest == size)
+			return p.upTo(p.Value(size), value, n.Axis.Var, first, start, longest == size)
 		}
 		switch {
 		case expr.IsMultiple(size, expr.Int(kernel.Neighbours)):
@@ -76,7 +66,7 @@ func (p *Builder) Reduces(n *kernel.Reduce, rows int, enter func(row int)) []asm
 	})
 	for d := lanes / 2; d > 0; d /= 2 {
 		for _, acc := range accs {
-			f.Into(acc, r.Op, acc, f.Shuffle("bfly", acc, d))
+			f.Into(acc, op, acc, f.Shuffle("bfly", acc, d))
 		}
 	}
 	if n.Op == expr.Add { // whose zeros are +0

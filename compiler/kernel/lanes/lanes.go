@@ -23,17 +23,9 @@ const axis = "lane"
 
 // Of returns the kernel of n models. The error says why k has no such kernel.
 func Of(k *kernel.Kernel, n int) (*kernel.Kernel, error) {
-	b := &builder{lanes: expr.Int(int64(n)), names: map[string]bool{}, made: map[string]bool{}, values: map[string]*expr.Expr{}}
+	b := &builder{lanes: expr.Int(int64(n)), names: k.Names(), made: map[string]bool{}, values: map[string]*expr.Expr{}}
 	out := *k
 	out.Name += "_lanes"
-	for _, p := range k.Params {
-		b.names[p.Name] = true
-	}
-	for s := range kernel.All(k.Body) {
-		for name := range kernel.Names(s) {
-			b.names[name] = true
-		}
-	}
 	out.Params = b.params(k.Params)
 	out.Body = b.body(k.Body)
 	if b.err != nil {

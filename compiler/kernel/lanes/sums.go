@@ -1,8 +1,6 @@
 package lanes
 
 import (
-	"math"
-
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
@@ -52,12 +50,8 @@ func loop(a kernel.Axis, body ...kernel.Stmt) *kernel.For {
 	return &kernel.For{Var: a.Var, Lo: expr.Int(0), Hi: a.Size, Body: body}
 }
 
-// partials and neighbours are the constants of kernel.Reduce: element e goes to partial (e /
-// neighbours) mod partials.
-const partials, neighbours = 32, 4
-
-// starts has the start value of partials.
-var starts = map[expr.Op]float64{expr.Add: 0, expr.Max: math.Inf(-1), expr.Min: math.Inf(1)}
+// start returns the start value of partials.
+func start(op expr.Op) *expr.Expr { return expr.F(float64(kernel.Start(op))) }
 
 // reduce writes a reduction of each model's values into a tile.
 func (b *builder) reduce(s *kernel.Reduce) []kernel.Stmt {
@@ -68,18 +62,17 @@ func (b *builder) reduce(s *kernel.Reduce) []kernel.Stmt {
 	}
 	parts, other := b.fresh(s.Name+"_part"), b.fresh(s.Name+"_other")
 	e, p := expr.NewVar(s.Axis.Var, expr.I32), expr.NewVar(b.fresh("part"), expr.I32)
-	to := row(parts, expr.New(expr.And, expr.New(expr.Shr, e, expr.Int(2)), expr.Int(partials-1)))
-	used := expr.Simplify(expr.New(expr.Min, expr.Int(partials),
-		expr.New(expr.Div, expr.New(expr.Add, s.Axis.Size, expr.Int(neighbours-1)), expr.Int(neighbours))))
-	first := expr.F(starts[s.Op])
+	to := row(parts, expr.New(expr.And, expr.New(expr.Shr, e, expr.Int(2)), expr.Int(kernel.Partials-1)))
+	used := expr.Simplify(expr.New(expr.Min, expr.Int(kernel.Partials), kernel.CeilDiv(s.Axis.Size, kernel.Neighbours)))
+	first := start(s.Op)
 	out := []kernel.Stmt{
-		tile, b.tile(parts, expr.Int(partials)), b.tile(other),
+		tile, b.tile(parts, expr.Int(kernel.Partials)), b.tile(other),
 		b.assign(row(parts, expr.Int(0)), first), // for an empty axis
 		loop(kernel.Axis{Var: p.Name, Size: used}, b.assign(row(parts, p), first)),
 		loop(s.Axis, b.assign(to, expr.New(s.Op, value, to))),
 	}
 	// Unused partials would add start values, which change nothing, so they are left out.
-	for half := int64(partials / 2); half > 0; half /= 2 {
+	for half := int64(kernel.Partials / 2); half > 0; half /= 2 {
 		n := expr.New(expr.Min, expr.Int(half), expr.New(expr.Sub, used, expr.Int(half)))
 		out = append(out, loop(kernel.Axis{Var: p.Name, Size: expr.Simplify(n)},
 			b.assign(row(other), row(parts, expr.New(expr.Add, p, expr.Int(half)))),
@@ -92,16 +85,16 @@ func (b *builder) reduce(s *kernel.Reduce) []kernel.Stmt {
 func flat(s *kernel.Reduce, value *expr.Expr) *expr.Expr {
 	var parts []*expr.Expr
 	for e := range s.Axis.Size.I {
-		p := int(e / neighbours)
+		p := int(e / kernel.Neighbours)
 		if p == len(parts) {
-			parts = append(parts, expr.F(starts[s.Op]))
+			parts = append(parts, start(s.Op))
 		}
 		parts[p] = expr.New(s.Op, expr.Subst(value, map[string]*expr.Expr{s.Axis.Var: expr.Int(e)}), parts[p])
 	}
 	if len(parts) == 0 {
-		parts = []*expr.Expr{expr.F(starts[s.Op])}
+		parts = []*expr.Expr{start(s.Op)}
 	}
-	for half := partials / 2; half > 0; half /= 2 {
+	for half := kernel.Partials / 2; half > 0; half /= 2 {
 		for p := range min(half, max(0, len(parts)-half)) {
 			parts[p] = expr.New(s.Op, parts[p+half], parts[p])
 		}
