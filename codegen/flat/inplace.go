@@ -1,7 +1,6 @@
 package flat
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/arithlang/mlc/compiler/expr"
@@ -194,11 +193,4 @@ func countUses(body []kernel.Stmt) *usage {
 // same reports whether two parts of a kernel read and write a name equally often.
 func (u *usage) same(other *usage, name string) bool {
 	return u.reads[name] == other.reads[name] && u.writes[name] == other.writes[name]
-}
-
-// clone copies a loop and its set Own.
-func clone(l *kernel.For, body []kernel.Stmt) *kernel.For {
-	out := *l
-	out.Body, out.Own = body, maps.Clone(l.Own)
-	return &out
 }

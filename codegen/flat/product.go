@@ -100,14 +100,17 @@ func (w *writer) direct(body []kernel.Stmt, i int, d *kernel.Dot) []kernel.Stmt 
 		return nil
 	}
 	after += i + 1
-	to := target(body[after], d)
+	to := partner(body[after], d, false)
 	if to == nil || to.Name == tile || to.Name == d.A.Name || to.Name == d.B.Name {
 		return nil
 	}
 	before, others := i, 1
 	if !d.Zero {
 		before = slices.IndexFunc(body[:i], uses)
-		if before < 0 || !loads(body[before], d, to) {
+		if before < 0 {
+			return nil
+		}
+		if from := partner(body[before], d, true); from == nil || !expr.Equal(from, to) {
 			return nil
 		}
 		others = 2
@@ -135,24 +138,18 @@ func moves(s kernel.Stmt, others []kernel.Stmt) bool {
 	return !depend.Conflict(depend.Within([]kernel.Stmt{s}), depend.Within(others))
 }
 
-// target returns the element, over the product's axes, to which a statement copies a product's
-// output. It returns nil for other statements, or if columns are not consecutive there.
-func target(s kernel.Stmt, d *kernel.Dot) *expr.Expr {
+// partner returns the element, over the product's axes, to which a statement copies a product's
+// output, or from which it loads all of it. It returns nil for other statements, or if columns are
+// not consecutive there.
+func partner(s kernel.Stmt, d *kernel.Dot, loads bool) *expr.Expr {
 	a := AsSet(s)
-	if a == nil || a.Value.Op != expr.Elem || a.Dst.Op != expr.Elem {
+	switch {
+	case a == nil || a.Value.Op != expr.Elem || a.Dst.Op != expr.Elem:
 		return nil
+	case loads:
+		return corresponding(a, a.Dst, a.Value, d)
 	}
 	return corresponding(a, a.Value, a.Dst, d)
-}
-
-// loads reports whether a statement sets the whole output of a product from elements from.
-func loads(s kernel.Stmt, d *kernel.Dot, from *expr.Expr) bool {
-	a := AsSet(s)
-	if a == nil || a.Value.Op != expr.Elem || a.Dst.Op != expr.Elem {
-		return false
-	}
-	e := corresponding(a, a.Dst, a.Value, d)
-	return e != nil && expr.Equal(e, from)
 }
 
 // corresponding returns other over the axes of a product whose output element is tile. It

@@ -51,9 +51,10 @@ func (w *sweeper) body(body []kernel.Stmt) []kernel.Stmt {
 	for i, s := range body {
 		s = within(s, w.body)
 		if l, ok := s.(*kernel.For); ok {
-			l = clone(l, l.Body)
-			maps.DeleteFunc(l.Own, func(name string, _ bool) bool { return !w.live[name] })
-			s = l
+			live := *l
+			live.Own = maps.Clone(l.Own)
+			maps.DeleteFunc(live.Own, func(name string, _ bool) bool { return !w.live[name] })
+			s = &live
 		}
 		if w.dead(s, body[i+1:]) {
 			w.dropped++

@@ -206,11 +206,7 @@ func (a *attend) copy(to emit.Swizzled, top asm.Value, from flat.Operand, rows i
 		place := f.Do("add.s32", row, asm.Int(slot*together))
 		at, here := a.UnitOf(to, f.Do("add.s32", top, place), unit), place
 		if fours {
-			bits := func(right, mask, left int) asm.Value {
-				x := f.Do("and.b32", f.Do("shr.u32", place, asm.Int(right)), asm.Int(mask))
-				return f.Do("shl.b32", x, asm.Int(left))
-			}
-			here = f.Do("or.b32", f.Do("or.b32", f.Do("and.b32", place, asm.Int(^14)), bits(3, 1, 1)), bits(1, 3, 2))
+			here = f.Do("or.b32", f.Do("or.b32", f.Do("and.b32", place, asm.Int(^14)), a.bits(place, 3, 1, 1)), a.bits(place, 1, 3, 2))
 		}
 		there := f.Do("setp.lt.s32", here, left)
 		if a.moves {
@@ -224,6 +220,11 @@ func (a *attend) copy(to emit.Swizzled, top asm.Value, from flat.Operand, rows i
 		}
 		f.Guarded(taken, func() { f.CopyAsync(at, source.Address, size) })
 	}
+}
+
+// bits returns the bits of x that a mask takes from bit right on, moved to bit left.
+func (a *attend) bits(x asm.Value, right, mask, left int) asm.Value {
+	return a.F.Do("shl.b32", a.F.Do("and.b32", a.F.Do("shr.u32", x, asm.Int(right)), asm.Int(mask)), asm.Int(left))
 }
 
 // arrive ends a group of copies and waits for the copies of all threads.

@@ -70,12 +70,9 @@ func (g *attendGrad) keysOf(tile emit.Swizzled, alongK bool) emit.Factor {
 		return g.FactorOf(tile, false, alongK, asm.Int(0), asm.Int(0), g.width)
 	}
 	f := g.F
-	bits := func(x asm.Value, right, mask, left int) asm.Value {
-		return f.Do("shl.b32", f.Do("and.b32", f.Do("shr.u32", x, asm.Int(right)), asm.Int(mask)), asm.Int(left))
-	}
 	return g.FactorBy(tile, false, alongK, func(row asm.Value) asm.Value { // permuted as copy does
-		key := f.Do("or.b32", f.Do("or.b32", f.Do("and.b32", row, asm.Int(1)), bits(row, 3, 1, 1)), bits(row, 1, 3, 2))
+		key := f.Do("or.b32", f.Do("or.b32", f.Do("and.b32", row, asm.Int(1)), g.bits(row, 3, 1, 1)), g.bits(row, 1, 3, 2))
 		at := f.Do("add.s32", key, g.shift)
-		return f.Do("or.b32", f.Do("or.b32", f.Do("and.b32", at, asm.Int(^14)), bits(at, 1, 1, 3)), bits(at, 2, 3, 1))
-	})
+		return f.Do("or.b32", f.Do("or.b32", f.Do("and.b32", at, asm.Int(^14)), g.bits(at, 1, 1, 3)), g.bits(at, 2, 3, 1))
+	}, asm.Int(0), g.width)
 }

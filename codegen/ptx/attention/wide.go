@@ -143,7 +143,7 @@ func (a *wide) cell() {
 	f, size := a.F, a.size
 	a.enterRows()
 	f.Barrier() // all threads have read the previous cell's factors
-	a.copy(0, a.queries(), a.scores.MostRows, asm.Int(0), a.height, false)
+	a.copyTo(a.factors, a.queries(), a.scores.MostRows, asm.Int(0), a.height, false)
 	more := asm.Bool(true)
 	for n := fewestKeys; n <= keysAtOnce; n *= 2 {
 		fit := f.Do("setp.le.s32", size, asm.Int(n))
@@ -151,11 +151,6 @@ func (a *wide) cell() {
 		more = f.Do("not.pred", fit)
 	}
 	f.If(more, a.often)
-}
-
-// copy is copyTo for rows from top on of the factors.
-func (a *wide) copy(top int, from flat.Operand, rows int, first, left asm.Value, permuted bool) {
-	a.copyTo(a.factors.Further(top*a.pitch), from, rows, first, left, permuted)
 }
 
 // copyTo begins to copy rows of a head, from first on. Rows from left on are 0, up to a whole group.
@@ -192,15 +187,16 @@ func (a *wide) copyTo(factor emit.Address, from flat.Operand, rows int, first, l
 	}
 }
 
-// copyKeys and copyValues begin to copy n keys or values from first on.
-func (a *wide) copyKeys(n int, first asm.Value) {
-	a.copy(a.scores.MostRows, a.keys(), n, first, a.F.Do("sub.s32", a.size, first), true)
+// bring begins to copy n keys, which are permuted, or values, from first on, to rows from top on.
+func (a *wide) bring(from flat.Operand, permuted bool, top, n int, first asm.Value) {
+	a.copyTo(a.factors.Further((a.scores.MostRows+top)*a.pitch), from, n, first, a.F.Do("sub.s32", a.size, first), permuted)
 	a.F.CommitCopies()
 }
 
-func (a *wide) copyValues(top, n int, first asm.Value) {
-	a.copy(a.scores.MostRows+top, a.vs(), n, first, a.F.Do("sub.s32", a.size, first), false)
-	a.F.CommitCopies()
+// bringKeys is bring for keys, and waits for them.
+func (a *wide) bringKeys(n int, first asm.Value) {
+	a.bring(a.keys(), true, 0, n, first)
+	a.settle()
 }
 
 // once computes a cell of up to n keys, whose scores all fit into registers.
@@ -211,17 +207,16 @@ func (a *wide) once(n int) {
 	a.begin()
 	switch {
 	case 2*n <= a.room: // keys and values
-		a.copyKeys(n, zero)
-		a.copyValues(n, n, zero)
+		a.bring(a.keys(), true, 0, n, zero)
+		a.bring(a.vs(), false, n, n, zero)
 		f.WaitCopies(1)
 		f.Barrier()
 		a.multiply(zero, 0, a.to)
 	case n <= a.room:
-		a.copyKeys(n, zero)
-		a.settle()
+		a.bringKeys(n, zero)
 		a.multiply(zero, 0, a.to)
 		f.Barrier()
-		a.copyValues(0, n, zero)
+		a.bring(a.vs(), false, 0, n, zero)
 	default:
 		a.scoresOf(zero)
 	}
@@ -297,8 +292,7 @@ func (a *wide) overParts(from, to int, kept bool, do func(first asm.Value)) {
 func (a *wide) scoresOf(first asm.Value) {
 	a.chunks(first, func(at asm.Value, n, m int) {
 		a.F.Barrier()
-		a.copyKeys(n, at)
-		a.settle()
+		a.bringKeys(n, at)
 		a.multiply(first, m, m+n/wideGroup)
 	})
 }
@@ -308,7 +302,7 @@ func (a *wide) scoresOf(first asm.Value) {
 func (a *wide) addWeighted(o emit.Accumulators, from int, first asm.Value) {
 	a.chunks(first, func(at asm.Value, n, m int) {
 		a.F.Barrier()
-		a.copyValues(0, n, at)
+		a.bring(a.vs(), false, 0, n, at)
 		a.settle()
 		a.weigh(o, from, first, 0, m, m+n/wideGroup)
 	})

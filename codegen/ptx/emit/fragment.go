@@ -89,18 +89,14 @@ type Factor struct {
 // FactorOf returns a warp's part of a left or right factor: wide elements of each row from col
 // on. Row is a multiple of 16; col is a multiple of wide, or of 64.
 func (p *Builder) FactorOf(s Swizzled, left, alongK bool, row, col asm.Value, wide int) Factor {
-	unit := p.F.Do("shr.u32", col, asm.Int(bits.Len(uint(s.Unit()))-1))
-	return p.factorBy(s, left, alongK, func(r asm.Value) asm.Value { return p.F.Do("add.s32", row, r) }, unit, wide)
+	return p.FactorBy(s, left, alongK, func(r asm.Value) asm.Value { return p.F.Do("add.s32", row, r) }, col, wide)
 }
 
-// FactorBy is FactorOf for all columns of rows that lie at place(0) to place(15), and so on for each
-// further 16. Place maps eight adjacent rows to rows that differ modulo 8.
-func (p *Builder) FactorBy(s Swizzled, left, alongK bool, place func(row asm.Value) asm.Value) Factor {
-	return p.factorBy(s, left, alongK, place, asm.Int(0), s.Cols)
-}
-
-func (p *Builder) factorBy(s Swizzled, left, alongK bool, place func(row asm.Value) asm.Value, unit asm.Value, wide int) Factor {
+// FactorBy is FactorOf for rows that lie at place(0) to place(15), and so on for each further 16. Place
+// maps eight adjacent rows to rows that differ modulo 8.
+func (p *Builder) FactorBy(s Swizzled, left, alongK bool, place func(row asm.Value) asm.Value, col asm.Value, wide int) Factor {
 	f := p.F
+	unit := f.Do("shr.u32", col, asm.Int(bits.Len(uint(s.Unit()))-1))
 	x := Factor{Swizzled: s, left: left, alongK: alongK}
 	r, u := p.laneOf(x)
 	u = f.Do("add.s32", unit, u)

@@ -130,7 +130,7 @@ func compare(k *kernel.Kernel, s kernel.Scalars, kind kerneltest.Kind, seed uint
 	for _, r := range runs {
 		e, arch := r.entries[k.Name], 0
 		if e.Tensor {
-			arch = r.arch
+			arch = r.way.GPU()
 		}
 		if cases[arch] == nil {
 			var err error

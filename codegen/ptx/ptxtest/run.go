@@ -20,7 +20,6 @@ type Runner struct {
 	module  *ptxsim.Module
 	entries map[string]ptx.Entry
 	stats   ptxsim.Stats
-	arch    int
 }
 
 // Load makes a device for a way and loads a module.
@@ -36,7 +35,7 @@ func Load(out ptx.Output, w Way) (*Runner, error) {
 
 func newRunner(w Way) *Runner {
 	device := ptxsim.New(ptxsim.Options{Arch: w.GPU(), Order: w.Order, Seed: w.Seed, MaxSteps: w.Limit, Reach: w.Reach})
-	return &Runner{way: w, device: device, entries: map[string]ptx.Entry{}, arch: w.GPU()}
+	return &Runner{way: w, device: device, entries: map[string]ptx.Entry{}}
 }
 
 // In makes a device for another way and loads the same module, which is not read again.

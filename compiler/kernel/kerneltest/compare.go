@@ -290,27 +290,22 @@ func draw(k *kernel.Kernel, shapes [][]int, inputs Kind, ids idRange, seed uint6
 		if slices.Contains(counts, p.Name) {
 			own = idRange{0, 5}
 		}
-		for j := range bufs[i].I {
-			bufs[i].I[j] = unwrittenI
-			if p.Mode != kernel.Out {
-				bufs[i].I[j] = int32(own.lo + r.IntN(own.hi-own.lo))
-			}
-		}
+		read := p.Mode != kernel.Out
+		begin(bufs[i].I, read, unwrittenI, func() int32 { return int32(own.lo + r.IntN(own.hi-own.lo)) })
 		kernel.Pack(p.Name, bufs[i].I, rows, keys)
-		for j := range bufs[i].F {
-			bufs[i].F[j] = float32(math.NaN())
-			if p.Mode != kernel.Out {
-				bufs[i].F[j] = inputs.draw(r)
-			}
-		}
-		for j := range bufs[i].H {
-			bufs[i].H[j] = unwrittenH
-			if p.Mode != kernel.Out {
-				bufs[i].H[j] = cropped(p.Type, inputs.draw(r))
-			}
-		}
+		begin(bufs[i].F, read, float32(math.NaN()), func() float32 { return inputs.draw(r) })
+		begin(bufs[i].H, read, unwrittenH, func() uint16 { return cropped(p.Type, inputs.draw(r)) })
 	}
 	return bufs
+}
+
+// begin fills a buffer with what is drawn if it is read, else with one value.
+func begin[T any](buf []T, read bool, unwritten T, draw func() T) {
+	for i := range buf {
+		if buf[i] = unwritten; read {
+			buf[i] = draw()
+		}
+	}
 }
 
 // cropped returns the bits of a 16-bit number near v: the F32 bits that fit.
