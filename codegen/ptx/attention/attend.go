@@ -441,9 +441,6 @@ func (a *attend) results(o emit.Accumulators) {
 
 // leave writes the leaves of each row.
 func (a *attend) leave() {
-	if len(a.leaves) == 0 {
-		return
-	}
 	mine := a.F.Do("setp.eq.s32", a.key, asm.Int(0))
 	for h, row := range a.row {
 		a.F.If(a.F.Do("and.pred", mine, a.F.Do("setp.lt.s32", row, a.height)), func() {

@@ -10,7 +10,7 @@ func IsProduct(n kernel.Stmt) bool {
 	return ok && len(d.Axes) > 1
 }
 
-// Arrays returns the names of a kernel's buffers.
+// Arrays returns the names of a kernel's parameters: of those, only buffers have elements.
 func Arrays(k *kernel.Kernel) map[string]bool {
 	names := map[string]bool{}
 	for _, p := range k.Params {

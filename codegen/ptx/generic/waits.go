@@ -103,8 +103,8 @@ func (w *waiter) node(n kernel.Stmt, s state) state {
 	case *kernel.If:
 		maps.Copy(s, outside(w.nodes(n.Body, maps.Clone(s)), n.Body))
 	case *kernel.Dot:
-		if product.InTiles(n) {
-			return left(n)
+		if product.InTiles(n) { // since the last of its barriers
+			return state{access{slice: n.Dst.Name, write: true}: true}
 		}
 	}
 	return s
@@ -115,11 +115,6 @@ func (w *waiter) marks(n *kernel.For, before state) bool {
 	trial := waiter{waits{}, w.group, w.aligned, w.mutable, w.in, w.lets}
 	trial.loop(n, before)
 	return len(trial.waits) > 0
-}
-
-// left returns the state after a product in tiles, since the last of its barriers.
-func left(n *kernel.Dot) state {
-	return state{access{slice: n.Dst.Name, write: true}: true}
 }
 
 // outside returns the state after a body: owners that depend on variables of the body become

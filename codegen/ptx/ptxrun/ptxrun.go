@@ -6,14 +6,18 @@ package ptxrun
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 
 	"github.com/arithlang/mlc/codegen/cost"
 	"github.com/arithlang/mlc/codegen/ptx"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/scalars"
+	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/abi"
 	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/cuda/libcuda"
+	"github.com/arithlang/mlc/sim/simulated"
 )
 
 // A Machine is a device with a module on it. Several goroutines may use it.
@@ -221,3 +225,12 @@ func (l *launch) free() error {
 	}
 	return errors.Join(errs...)
 }
+
+// Simulator opens a simulated device that checks everything, on all cores. It is an sm_90,
+// whose bits the kernel interpreter knows of every kernel (ptx.Entry.Fours).
+func Simulator() (cuda.Driver, error) {
+	return simulated.Open(ptxsim.Options{Arch: 90, Workers: runtime.GOMAXPROCS(0)})
+}
+
+// GPU opens the GPU of this machine.
+func GPU() (cuda.Driver, error) { return libcuda.Open(libcuda.Options{}) }

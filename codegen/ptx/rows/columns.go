@@ -141,19 +141,13 @@ func (c column) of(name string) bool {
 // terms finds the term of each sum. Other statements of a row must not access the sums.
 func (c *columns) terms() string {
 	for _, s := range c.rows.Body {
-		switch s := s.(type) {
-		case *kernel.Let:
-			if c.read(s.Value) {
-				return "a row reads the sums"
-			}
-			continue
-		case *kernel.Reduce:
-			if c.read(s.Value, s.Axis.Size) {
-				return "a row reads the sums"
-			}
-			if emit.Most(s.Axis.Size) == nil {
-				return "what is reduced of a row has no bound"
-			}
+		r, reduces := s.(*kernel.Reduce)
+		switch named := reduces || kernel.Is[*kernel.Let](s); {
+		case named && c.read(kernel.Reads(s)...):
+			return "a row reads the sums"
+		case reduces && emit.Most(r.Axis.Size) == nil:
+			return "what is reduced of a row has no bound"
+		case named:
 			continue
 		}
 		dst, value, why := c.assigned(s)
