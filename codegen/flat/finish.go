@@ -62,27 +62,17 @@ func (f *finisher) steps(s kernel.Stmt, d *kernel.Dot) (to *expr.Expr, steps ker
 	if !expr.IsInt(loop.Lo, 0) {
 		return nil, nil
 	}
-	lets := map[string]*expr.Expr{}
-	for i, s := range loop.Body {
-		switch s := s.(type) {
-		case *kernel.Let:
-			lets[s.Name] = expr.Subst(s.Value, lets)
-		case *kernel.Set:
-			if !kernel.Uses(s, d.Dst.Name) {
-				continue
-			}
-			of := func(e *expr.Expr) *expr.Expr { return expr.Simplify(expr.Subst(e, lets)) }
-			rows := append([]kernel.Axis{{Var: loop.Var, Size: loop.Hi}}, s.Axes...)
-			to, set := f.inBuffer(s, &kernel.Set{Axes: rows, Dst: of(s.Dst), Value: s.Value}, d)
-			if to == nil {
-				return nil, nil
-			}
-			body := slices.Clone(loop.Body)
-			body[i] = set
-			return to, kernel.WithBody(loop, body)
-		}
+	i := slices.IndexFunc(loop.Body, func(s kernel.Stmt) bool { return kernel.Is[*kernel.Set](s) && kernel.Uses(s, d.Dst.Name) })
+	if i < 0 {
+		return nil, nil
 	}
-	return nil, nil
+	to, set := f.inBuffer(loop.Body[i].(*kernel.Set), overRowsOf(loop, i), d)
+	if to == nil {
+		return nil, nil
+	}
+	body := slices.Clone(loop.Body)
+	body[i] = set
+	return to, kernel.WithBody(loop, body)
 }
 
 // inBuffer rewrites s to read the product's output in the buffer that it sets. all is s over

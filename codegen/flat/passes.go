@@ -6,7 +6,6 @@
 package flat
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/arithlang/mlc/compiler/expr"
@@ -152,17 +151,4 @@ func within(s kernel.Stmt, rewrite func(body []kernel.Stmt) []kernel.Stmt) kerne
 		return kernel.WithBody(s, rewrite(body))
 	}
 	return s
-}
-
-// taken holds the names of a kernel.
-type taken map[string]bool
-
-// name returns a new name, with a numeric suffix if needed.
-func (t taken) name(like string) string {
-	name := like
-	for n := 2; t[name]; n++ {
-		name = fmt.Sprintf("%s%d", like, n)
-	}
-	t[name] = true
-	return name
 }

@@ -188,25 +188,28 @@ func AsSet(s kernel.Stmt) *kernel.Set {
 	case *kernel.Set:
 		return s
 	case *kernel.For:
-		if !expr.IsInt(s.Lo, 0) || len(s.Body) == 0 {
-			return nil
+		last := len(s.Body) - 1
+		if expr.IsInt(s.Lo, 0) && last >= 0 && slices.IndexFunc(s.Body, isNoLet) == last && kernel.Is[*kernel.Set](s.Body[last]) {
+			return overRowsOf(s, last)
 		}
-		at := map[string]*expr.Expr{}
-		for _, b := range s.Body[:len(s.Body)-1] {
-			let, ok := b.(*kernel.Let)
-			if !ok {
-				return nil
-			}
-			at[let.Name] = expr.Subst(let.Value, at)
-		}
-		set, ok := s.Body[len(s.Body)-1].(*kernel.Set)
-		if !ok {
-			return nil
-		}
-		subst := func(e *expr.Expr) *expr.Expr { return expr.Simplify(expr.Subst(e, at)) }
-		return &kernel.Set{Axes: append([]kernel.Axis{{Var: s.Var, Size: s.Hi}}, set.Axes...), Dst: subst(set.Dst), Value: subst(set.Value)}
 	}
 	return nil
+}
+
+func isNoLet(s kernel.Stmt) bool { return !kernel.Is[*kernel.Let](s) }
+
+// overRowsOf returns the assignment at a place of a loop's body as one over all axes, with the values
+// of the lets before it.
+func overRowsOf(l *kernel.For, place int) *kernel.Set {
+	lets := map[string]*expr.Expr{}
+	for _, s := range l.Body[:place] {
+		if let, ok := s.(*kernel.Let); ok {
+			lets[let.Name] = expr.Subst(let.Value, lets)
+		}
+	}
+	of := func(e *expr.Expr) *expr.Expr { return expr.Simplify(expr.Subst(e, lets)) }
+	set := l.Body[place].(*kernel.Set)
+	return &kernel.Set{Axes: append([]kernel.Axis{{Var: l.Var, Size: l.Hi}}, set.Axes...), Dst: of(set.Dst), Value: of(set.Value)}
 }
 
 // A Product is a flat Dot as sizes and strided matrices. M and N are nil if C is a variable.

@@ -40,7 +40,7 @@ func strips(k *kernel.Kernel) *kernel.Kernel {
 
 type stripper struct {
 	*marker
-	taken
+	kernel.Taken
 	written map[string]bool // arrays and variables of the kernel
 }
 
@@ -90,7 +90,7 @@ func rowsOf(body []kernel.Stmt) int64 {
 
 // rows holds the statements of a row, in two parts.
 type rows struct {
-	taken
+	kernel.Taken
 	row         string
 	size        *expr.Expr // number of rows
 	number      *expr.Expr // of a strip
@@ -120,8 +120,8 @@ func (s *stripper) rows(row string, size *expr.Expr, body []kernel.Stmt, own map
 		return nil
 	}
 	r := &rows{
-		taken: s.taken, row: row, size: size,
-		number: expr.NewVar(s.name(row+"_strip"), expr.I32), index: expr.NewVar(s.name(row+"_row"), expr.I32),
+		Taken: s.Taken, row: row, size: size,
+		number: expr.NewVar(s.Fresh(row+"_strip"), expr.I32), index: expr.NewVar(s.Fresh(row+"_row"), expr.I32),
 	}
 	inside := depend.Changes(body...)
 	inside[row] = true
@@ -178,7 +178,7 @@ func (s *stripper) changes(e *expr.Expr) bool {
 
 // keep returns the statement that stores a scalar for the second part.
 func (r *rows) keep(name string) kernel.Stmt {
-	r.kept = append(r.kept, &kernel.Tile{Name: r.name(name + "_rows"), Type: expr.F32})
+	r.kept = append(r.kept, &kernel.Tile{Name: r.Fresh(name + "_rows"), Type: expr.F32})
 	return &kernel.Set{Dst: r.last(), Value: expr.NewVar(name, expr.F32)}
 }
 
@@ -189,7 +189,7 @@ func (r *rows) last() *expr.Expr {
 
 // strip returns the loops over one strip of n rows.
 func (r *rows) strip(n int64) []kernel.Stmt {
-	first, height := r.name("first"), r.name("height")
+	first, height := r.Fresh("first"), r.Fresh("height")
 	from := expr.NewVar(first, expr.I32)
 	return append([]kernel.Stmt{
 		&kernel.Let{Name: first, Value: mul(r.number, expr.Int(n))},

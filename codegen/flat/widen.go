@@ -38,7 +38,7 @@ func factorTiles(body []kernel.Stmt) map[string]bool {
 }
 
 type widener struct {
-	taken taken
+	taken kernel.Taken
 	wide  map[string]bool // tiles that become F32
 }
 

@@ -107,9 +107,22 @@ func Names(s Stmt) iter.Seq[string] {
 	}
 }
 
+// Taken is names in use.
+type Taken map[string]bool
+
+// Fresh takes and returns a new name, with a number from 2 on at the end if needed.
+func (t Taken) Fresh(like string) string {
+	name := like
+	for n := 2; t[name]; n++ {
+		name = fmt.Sprintf("%s%d", like, n)
+	}
+	t[name] = true
+	return name
+}
+
 // Names returns the names of a kernel: parameters, and what its grid and statements bind.
-func (k *Kernel) Names() map[string]bool {
-	names := map[string]bool{}
+func (k *Kernel) Names() Taken {
+	names := Taken{}
 	for _, p := range k.Params {
 		names[p.Name] = true
 	}

@@ -16,7 +16,7 @@ type emitter struct {
 	k       *kernel.Kernel
 	body    *[]kernel.Stmt // the target of emit
 	tiles   []*kernel.Tile // declared tiles, which finish inserts into the body
-	taken   map[string]bool
+	taken   kernel.Taken
 	buffers map[*ir.Value]string
 	order   []*ir.Value // the values bound to the kernel's buffers, in their order
 	env     *context
@@ -33,7 +33,7 @@ type context struct {
 }
 
 func newEmitter(g *opt.Group, name string, env *context) *emitter {
-	e := &emitter{group: g, taken: map[string]bool{}, buffers: map[*ir.Value]string{}, env: env}
+	e := &emitter{group: g, taken: kernel.Taken{}, buffers: map[*ir.Value]string{}, env: env}
 	e.k = &kernel.Kernel{Name: name, Pos: pos(g)}
 	e.body = &e.k.Body
 	return e
@@ -90,22 +90,13 @@ func (e *emitter) grid(v string, n *expr.Expr) *expr.Expr {
 // tile declares a tile, or a variable if there is no shape. It returns the name, with a number
 // at the end if the name was taken.
 func (e *emitter) tile(name string, t expr.Type, shape ...*expr.Expr) string {
-	name = e.fresh(name)
+	name = e.taken.Fresh(name)
 	if len(shape) == 0 {
 		e.emit(&kernel.Var{Name: name, Type: t})
 	} else {
 		e.tiles = append(e.tiles, &kernel.Tile{Name: name, Type: t, Shape: shape})
 	}
 	return name
-}
-
-func (e *emitter) fresh(name string) string {
-	free := name
-	for i := 2; e.taken[free]; i++ {
-		free = fmt.Sprintf("%s%d", name, i)
-	}
-	e.taken[free] = true
-	return free
 }
 
 // made finds a tile by name. It returns nil for a variable.
@@ -163,7 +154,7 @@ func (e *emitter) buffer(v *ir.Value, name string, mode kernel.Mode, shape exprs
 		}
 		return n
 	}
-	name = e.fresh(name)
+	name = e.taken.Fresh(name)
 	e.buffers[key] = name
 	e.order = append(e.order, key)
 	e.k.Params = append(e.k.Params, kernel.Param{Name: name, Type: v.Type.Elem, Mode: mode, Shape: shape})
@@ -191,7 +182,7 @@ func from(first *expr.Expr) place {
 // shape, it names one element.
 func (e *emitter) load(tile string, t expr.Type, buf string, shape exprs, at place) string {
 	if len(shape) == 0 {
-		tile = e.fresh(tile)
+		tile = e.taken.Fresh(tile)
 		e.emit(&kernel.Let{Name: tile, Value: expr.NewElem(buf, t, at(nil)...)})
 		return tile
 	}

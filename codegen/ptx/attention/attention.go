@@ -59,7 +59,7 @@ func attentionOf(k *kernel.Kernel, l emit.Launches, factors expr.Type) (a *atten
 			if len(dots) != 1 || !s.Independent || !expr.IsInt(s.Lo, 0) || !expr.Equal(s.Hi, dots[0].Axes[0].Size) {
 				return nil, "its rows need each other"
 			}
-			for _, s := range renamed(s.Body, map[string]string{s.Var: emit.RowVar}) {
+			for _, s := range ofRow(s.Body, s.Var) {
 				set, ok := s.(*kernel.Set)
 				switch ok = ok && len(set.Axes) == 0; {
 				case !ok:
@@ -105,17 +105,13 @@ func attentionOf(k *kernel.Kernel, l emit.Launches, factors expr.Type) (a *atten
 
 // byRow turns an assignment by row and column into an assignment by column for row rowVar.
 func byRow(s *kernel.Set) *kernel.Set {
-	row := map[string]string{s.Axes[0].Var: emit.RowVar}
-	return renamed([]kernel.Stmt{&kernel.Set{Axes: s.Axes[1:], Dst: s.Dst, Value: s.Value}}, row)[0].(*kernel.Set)
+	return ofRow([]kernel.Stmt{&kernel.Set{Axes: s.Axes[1:], Dst: s.Dst, Value: s.Value}}, s.Axes[0].Var)[0].(*kernel.Set)
 }
 
-// renamed returns statements with renamed variables.
-func renamed(body []kernel.Stmt, names map[string]string) []kernel.Stmt {
-	to := map[string]*expr.Expr{}
-	for from, name := range names {
-		to[from] = expr.NewVar(name, expr.I32)
-	}
-	return kernel.RewriteAll(body, func(e *expr.Expr) *expr.Expr { return expr.Subst(e, to) })
+// ofRow returns statements for row rowVar instead of the row of a variable.
+func ofRow(body []kernel.Stmt, name string) []kernel.Stmt {
+	row := map[string]*expr.Expr{name: expr.NewVar(emit.RowVar, expr.I32)}
+	return kernel.RewriteAll(body, func(e *expr.Expr) *expr.Expr { return expr.Subst(e, row) })
 }
 
 // place returns the index of a score by row and column.

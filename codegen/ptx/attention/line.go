@@ -26,7 +26,7 @@ func (g *attentionGrad) lineOf(l *kernel.For) string {
 	if g.line != nil || g.scores == nil || len(l.Body) != 1 || !expr.IsInt(l.Lo, 0) || !expr.Equal(l.Hi, g.scores.Axes[0].Size) {
 		return other
 	}
-	s, ok := renamed(l.Body, map[string]string{l.Var: emit.RowVar})[0].(*kernel.Set)
+	s, ok := ofRow(l.Body, l.Var)[0].(*kernel.Set)
 	if !ok || len(s.Axes) != 1 || !expr.Equal(s.Axes[0].Size, g.scores.Axes[1].Size) || g.buffers[s.Dst.Name] || s.Value.Op != expr.Add || !expr.Equal(s.Value.Args[0], s.Dst) {
 		return other
 	}

@@ -30,7 +30,7 @@ type strip struct {
 // rowsOf sorts the statements of a row into statements that follow and sides.
 func (g *attentionGrad) rowsOf(l *kernel.For) string {
 	strips := map[string]strip{}
-	for _, s := range renamed(l.Body, map[string]string{l.Var: emit.RowVar}) {
+	for _, s := range ofRow(l.Body, l.Var) {
 		why := ""
 		set, _ := s.(*kernel.Set)
 		cond, _ := s.(*kernel.If)
