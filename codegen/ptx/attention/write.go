@@ -35,12 +35,12 @@ func (a *attend) write(o emit.Accumulators, d *kernel.Dot, out []*kernel.Set, ro
 func (a *attend) writeFour(d *kernel.Dot, out []*kernel.Set, row, col asm.Value, four []asm.Value) {
 	if _, buffer := a.Slices[d.Dst.Name]; buffer {
 		a.Vars[d.Axes[0].Var] = row
-		a.fill(d.Dst, d.Axes[1].Var, col, four)
+		a.StoreFrom(d.Dst, expr.Subst(d.Dst, a.meanings), d.Axes[1].Var, col, four)
 	}
 	for _, s := range out {
 		a.Vars[s.Axes[0].Var] = row
 		vs := a.Neighbours(a.Own(s.Value), s.Axes[1].Var, col, 4, map[string][]asm.Value{d.Dst.Name: four})
-		a.fill(s.Dst, s.Axes[1].Var, col, vs)
+		a.StoreFrom(s.Dst, expr.Subst(s.Dst, a.meanings), s.Axes[1].Var, col, vs)
 	}
 }
 
@@ -75,13 +75,4 @@ func (a *attend) wholeSectors(d *kernel.Dot, out []*kernel.Set, pair [][]asm.Val
 		}
 	}
 	return stores
-}
-
-// fill is storeFrom, where the values of lets may show that elements are adjacent.
-func (a *attend) fill(dst *expr.Expr, name string, first asm.Value, vs []asm.Value) {
-	n := 1
-	if emit.Aligned(expr.Subst(dst, a.meanings), name, len(vs), a.Aligned) {
-		n = len(vs)
-	}
-	a.StoreBy(n, dst, name, first, vs)
 }

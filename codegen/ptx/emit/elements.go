@@ -72,17 +72,13 @@ func (p *Builder) Across(value *expr.Expr, name string, first asm.Value, v int, 
 	return vs
 }
 
-// storeFrom writes elements for values of a variable from first on, a multiple of their number.
-func (p *Builder) storeFrom(dst *expr.Expr, name string, first asm.Value, vs []asm.Value) {
+// StoreFrom writes elements for values of a variable from first on, a multiple of their number:
+// together if an expression equal to dst shows that they are adjacent and aligned.
+func (p *Builder) StoreFrom(dst, equal *expr.Expr, name string, first asm.Value, vs []asm.Value) {
 	n := 1
-	if Aligned(dst, name, len(vs), p.Aligned) {
+	if Aligned(equal, name, len(vs), p.Aligned) {
 		n = len(vs)
 	}
-	p.StoreBy(n, dst, name, first, vs)
-}
-
-// StoreBy writes elements n at a time.
-func (p *Builder) StoreBy(n int, dst *expr.Expr, name string, first asm.Value, vs []asm.Value) {
 	for i := 0; i < len(vs); i += n {
 		p.Vars[name] = p.F.Do("add.s32", first, asm.Int(i))
 		p.Store(dst, vs[i:i+n]...)

@@ -64,7 +64,7 @@ func (p *Builder) Segment(body []kernel.Stmt, x Segment) {
 				x.Tiles[s.Dst.Name] = vs
 				continue
 			}
-			p.storeFrom(s.Dst, name, x.Col, vs)
+			p.StoreFrom(s.Dst, s.Dst, name, x.Col, vs)
 		}
 	}
 }

@@ -13,7 +13,7 @@ func (p *Builder) Assign(n *kernel.Set) {
 	case n.Dst.Op == expr.Var:
 		p.F.Move(p.Vars[n.Dst.Name], p.Value(n.Value))
 	case len(n.Axes) == 0:
-		p.first(func() { p.Store(n.Dst, p.Value(n.Value)) })
+		p.F.If(p.F.Do("setp.eq.s32", p.Group.ID, asm.Int(0)), func() { p.Store(n.Dst, p.Value(n.Value)) })
 	default:
 		p.elements(n)
 	}
@@ -23,9 +23,6 @@ func (p *Builder) Assign(n *kernel.Set) {
 func (p *Builder) Store(dst *expr.Expr, vs ...asm.Value) {
 	p.F.Store(p.At(p.Own(dst), Known{}).Address, vs...)
 }
-
-// first lets one thread of the workgroup do something.
-func (p *Builder) first(do func()) { p.F.If(p.F.Do("setp.eq.s32", p.Group.ID, asm.Int(0)), do) }
 
 // Each distributes all values of the axes, the last fastest, to the threads of the workgroup
 // round-robin, and calls do for each.

@@ -79,7 +79,7 @@ func (p *generic) dot(d *kernel.Dot) {
 	case !p.Group.Whole || !product.InTiles(d):
 		p.outputs(n)
 	default:
-		product.New(p.stage, n, product.TilingOf(d), false).Print()
+		p.stage.Print(d)
 	}
 }
 

@@ -43,7 +43,7 @@ type staged struct {
 	from   emit.Address // the first value that a thread multiplies
 }
 
-func New(s *Stage, n flat.Product, t tiling, ahead bool) *product {
+func newProduct(s *Stage, n flat.Product, t tiling, ahead bool) *product {
 	p := s.Builder
 	q := &product{share: t.share(p, n), stage: s, depth: t.depth, ahead: ahead, sizeK: p.Value(n.K)}
 	ty, tx := p.Divide(p.Group.ID, asm.Int(t.cols/t.wide))
@@ -87,8 +87,9 @@ func (q *product) stagedOf(s *staged, at emit.Address, first asm.Value) *staged 
 	return s
 }
 
-// Print prints the loops over the output's tiles.
-func (q *product) Print() {
+// Print prints a product as loops over its output's tiles.
+func (s *Stage) Print(d *kernel.Dot) {
+	q := newProduct(s, flat.ProductOf(d), tilingOf(d), false)
 	q.along(q.sizeM, q.rows, fits(q.n.MostRows, q.rows), func(m0 asm.Value) {
 		q.along(q.sizeN, q.cols, fits(q.n.MostCols, q.cols), func(n0 asm.Value) { q.tile(m0, n0) })
 	})

@@ -133,7 +133,7 @@ const besideThreads = 384
 func tilesOf(p *emit.Builder, t tiled, size tiling) emit.Cells {
 	n := flat.ProductOf(t.Dot)
 	p.F.Beside = besideThreads / size.threads()
-	q := New(NewStage(p, size.bytes()), n, size, true)
+	q := newProduct(NewStage(p, size.bytes()), n, size, true)
 	q.a.made = t.left
 	down, across := kernel.CeilDiv(n.M, int64(size.rows)), kernel.CeilDiv(n.N, int64(size.cols))
 	return emit.Cells{Count: expr.Simplify(expr.New(expr.Mul, down, across)), Body: func(cell asm.Value) {

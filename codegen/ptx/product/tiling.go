@@ -81,7 +81,7 @@ func StageBytes(body []kernel.Stmt) int {
 	most := 0
 	for n := range kernel.All(body) {
 		if d, ok := n.(*kernel.Dot); ok && InTiles(d) {
-			most = max(most, TilingOf(d).bytes())
+			most = max(most, tilingOf(d).bytes())
 		}
 	}
 	return most
@@ -104,8 +104,8 @@ func NewStage(p *emit.Builder, half int) *Stage {
 // InTiles reports whether a whole block computes a product.
 func InTiles(n *kernel.Dot) bool { return len(n.Axes) > 2 && !expr.IsInt(n.Axes[0].Size, 1) }
 
-// TilingOf chooses by the known bounds of the output.
-func TilingOf(n *kernel.Dot) tiling {
+// tilingOf chooses by the known bounds of the output.
+func tilingOf(n *kernel.Dot) tiling {
 	for _, t := range tilings {
 		if fits(n.MostRows, t.maxRows) && fits(n.MostCols, t.maxCols) {
 			return t.upTo(n.Axes[len(n.Axes)-1].Size)
