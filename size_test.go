@@ -35,9 +35,9 @@ const budget = `
 	cli/train 2890 # texts in a search by halves; what would be trained
 	codegen 1900 # how large launches of a spec are, with those that go together
 	codegen/cpu 10700
-	codegen/flat 2062
+	codegen/flat 1970
 	codegen/host 900
-	codegen/ptx 10910 # band.go: lines of a bias in shared memory; blocks of queries whose keys begin anywhere; sums over the queries of examples that have none; iterations that take few lanes; the gradient of attention in F32
+	codegen/ptx 10730 # band.go: lines of a bias in shared memory; blocks of queries whose keys begin anywhere; sums over the queries of examples that have none; iterations that take few lanes; the gradient of attention in F32
 	codegen/torch 400 # the table of launches; its Python files do not count
 	compiler 1415 # attention alone; the scalars of callers, which trainers had
 	compiler/check 10440 # specs of attention alone; texts; epochs; windows of each layer
@@ -45,7 +45,7 @@ const budget = `
 	compiler/grad 700 # statistics of attention
 	compiler/ir 4150 # statistics of attention; a bias by distance
 	compiler/kernel 4700
-	compiler/lower 4590 # attention at places that a launch gives, and on packed keys; sums of rows
+	compiler/lower 4550 # attention at places that a launch gives, and on packed keys; sums of rows
 	compiler/model 2690 # attention alone, packed or not; logits of a text; label smoothing, gradient descent; the number of a layer
 	compiler/plan 770 # distances of rows and heads
 	compiler/tasks 500 # sizes of problems and what is wrong with a task, which trainers had

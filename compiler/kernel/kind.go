@@ -1,11 +1,5 @@
 package kernel
 
-import (
-	"maps"
-	"slices"
-	"strings"
-)
-
 // families has the family of each kind: a tensor op that anchors a kernel, or "row" for other
 // kernels that go row by row.
 var families = map[string]string{
@@ -21,8 +15,3 @@ var families = map[string]string{
 
 // Family returns the family of the kernel's kind: map, row, matmul, attention, gather or scatter.
 func (k *Kernel) Family() string { return families[k.Kind] }
-
-// kind checks that the kernel's kind has a family.
-func (c *checker) kind() {
-	c.want(c.k.Family() != "", "no kind is called %q; there are %s", c.k.Kind, strings.Join(slices.Sorted(maps.Keys(families)), ", "))
-}

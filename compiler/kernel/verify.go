@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -92,7 +93,7 @@ func (c *checker) kernel() {
 	c.name(c.k.Name)
 	c.params()
 	c.packed()
-	c.kind()
+	c.want(c.k.Family() != "", "no kind is called %q; there are %s", c.k.Kind, strings.Join(slices.Sorted(maps.Keys(families)), ", "))
 	for _, a := range c.k.Grid { // sizes see no axis of the grid
 		c.extents("grid axis "+a.Var, a.Size)
 	}

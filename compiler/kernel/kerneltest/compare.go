@@ -234,7 +234,8 @@ func InterpretBy(r *kernel.Runner, k *kernel.Kernel, s kernel.Scalars, inputs Ki
 			return start, end, nil
 		}
 	}
-	if s["P"] > 0 && errors.Is(err, kernel.ErrOutside) && !decodes(k) {
+	decodes := slices.ContainsFunc(k.Params, func(p kernel.Param) bool { return p.Name == "C" }) // the rows of a cache
+	if s["P"] > 0 && errors.Is(err, kernel.ErrOutside) && !decodes {
 		first := maps.Clone(s)
 		first["P"] = 0
 		if _, _, wrong := InterpretBy(r, k, first, inputs, seed); wrong == nil {
@@ -242,11 +243,6 @@ func InterpretBy(r *kernel.Runner, k *kernel.Kernel, s kernel.Scalars, inputs Ki
 		}
 	}
 	return nil, nil, err
-}
-
-// decodes reports whether a kernel has the rows of a cache as a parameter.
-func decodes(k *kernel.Kernel) bool {
-	return slices.ContainsFunc(k.Params, func(p kernel.Param) bool { return p.Name == "C" })
 }
 
 // idRange holds the integers from lo to hi-1.

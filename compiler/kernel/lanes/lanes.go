@@ -127,14 +127,11 @@ func (b *builder) shared(what string, e *expr.Expr) *expr.Expr {
 	if e == nil {
 		return nil
 	}
-	if b.differs(e) {
+	if expr.Depends(b.expr(e), axis) {
 		b.fail("%s, %s, may be another for each model", what, e)
 	}
 	return e
 }
-
-// differs reports whether models may have different values of an expression.
-func (b *builder) differs(e *expr.Expr) bool { return expr.Depends(b.expr(e), axis) }
 
 func (b *builder) body(body []kernel.Stmt) []kernel.Stmt {
 	var out []kernel.Stmt
