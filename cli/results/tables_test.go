@@ -91,14 +91,14 @@ func TestWideResults(t *testing.T) {
 		return r
 	}
 	var got []string
-	for _, table := range (&Figures{}).wideResults([]*plot.Run{run("a", 3, 4), run("b"), run("c", 3, 4), run("d", 5)}) {
+	for _, table := range (&Figures{}).wideResults([]*plot.Run{run("z"), run("a", 3, 4), run("b"), run("c", 3, 4), run("d", 5)}) {
 		text := strings.Join(table.heads, " ")
 		for _, row := range table.rows {
 			text += fmt.Sprint("; ", row)
 		}
 		got = append(got, text)
 	}
-	want := []string{"exact match, % 3 4; [a 25.00 25.00]; [b no result]; [c 25.00 25.00]", "exact match, % 5; [d 25.00]"}
+	want := []string{"exact match, %; [z no result]", "exact match, % 3 4; [a 25.00 25.00]; [b no result]; [c 25.00 25.00]", "exact match, % 5; [d 25.00]"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

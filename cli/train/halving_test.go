@@ -19,15 +19,15 @@ import (
 // share, even if a run has gone further. A run without a report is last.
 func TestNarrow(t *testing.T) {
 	dir := t.TempDir()
-	sh := &shell.Shell{Err: t.Output(), Quiet: true}
-	s := &series{Builder: build.New(sh, nil, build.Maker{}), flags: Flags{Training: flags.Training{Out: dir}}}
+	var said strings.Builder
+	s := &series{Builder: build.New(&shell.Shell{Err: &said}, nil, build.Maker{}), flags: Flags{Training: flags.Training{Out: dir}}}
 	for _, run := range []struct{ name, metrics string }{
 		{"good", `{"step":4,"loss":3,"exact_match":0.1}` + "\n" + `{"step":10,"loss":2,"exact_match":0.5}` + "\n"},
 		{"late", `{"step":9,"loss":2.5,"exact_match":0.4}` + "\n" + `{"step":11,"loss":0.1,"exact_match":1}` + "\n"},
 		{"loss", `{"step":10,"loss":1.5,"exact_match":0.4}` + "\n"},
 		{"none", ""},
 		{"bad", `{"step":10,"loss":0.5,"exact_match":0.2}` + "\n"},
-		{"failed", ""},
+		{"failed", "{\n{}\n"},
 	} {
 		if err := os.Mkdir(filepath.Join(dir, run.name), 0o755); err != nil {
 			t.Fatal(err)
@@ -53,6 +53,13 @@ func TestNarrow(t *testing.T) {
 	}
 	if got, want := s.jobs[3].left, "left after 50.00 %, without a report"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+	if strings.Contains(said.String(), "nil") {
+		t.Errorf("said %s", said.String())
+	}
+	said.Reset()
+	if got := s.score(5, 0.5); got.report || !strings.Contains(said.String(), track.File) {
+		t.Errorf("of damaged reports: %+v, said %q", got, said.String())
 	}
 	s.jobs[0].state, s.jobs[1].state, s.jobs[2].state = done, done, done
 	s.narrow(check.Search{Factor: 3}, 0.5)
