@@ -83,3 +83,11 @@ func TestSummary(t *testing.T) {
 		t.Errorf("a batch of 5 by 2 takes %v FLOPs, its parts %v", got, want)
 	}
 }
+
+// TestSummaryOfTensors says which tensors of an attention are read from files.
+func TestSummaryOfTensors(t *testing.T) {
+	s := &attentionSummary{Tensors: []attentionTensor{{"r1", []int{8}, true}, {"table", []int{8, 4, 4}, false}}}
+	if got := s.String(); !strings.HasSuffix(got, "  r1               [8]\n  table            [8, 4, 4], from a file\n") {
+		t.Error(got)
+	}
+}

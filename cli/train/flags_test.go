@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/cli/project"
+	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/runtime/flags"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/track"
 	"github.com/arithlang/mlc/runtime/train"
@@ -159,5 +161,21 @@ func TestBatchWord(t *testing.T) {
 		if got := batchWord(text); got != want {
 			t.Errorf("%q is %s, want %s", text, got, want)
 		}
+	}
+}
+
+// TestWorkOfABudget counts every program as one if a flag sets the budget.
+func TestWorkOfABudget(t *testing.T) {
+	sh := &shell.Shell{Context: t.Context(), Err: t.Output()}
+	p, err := project.Compile(sh, project.Training{Source: project.Source{Base: "../..", Name: "specs/tiny.arith"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := Flags{}.work(p)
+	if whole <= 1 {
+		t.Errorf("the spec's budget is %g operations", whole)
+	}
+	if got := (Flags{Training: flags.Training{Steps: 3}}).work(p); got != 1 {
+		t.Errorf("the flag's budget is %g", got)
 	}
 }

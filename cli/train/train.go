@@ -27,8 +27,11 @@ func (l *Line) Run(b *build.Builder) error {
 	if err := l.refuseAxes(all); err != nil {
 		return err
 	}
-	if l.InitSeed.Several() && (len(all) > 1 || l.Launcher != "" || l.Collect) {
+	switch several := l.InitSeed.Several(); {
+	case several && len(all) > 1:
 		return shell.Usagef("--init-seed %s trains several models in one training, and here are %d trainings: choose one with --point", l.InitSeed, len(all))
+	case several && (l.Launcher != "" || l.Collect):
+		return shell.Usagef("--init-seed %s trains several models in one training, which has no launcher: leave out --launcher and --collect", l.InitSeed)
 	}
 	if l.Device == simDevice && (len(all) > 1 && !l.Collect || l.Launcher != "") {
 		return shell.Usagef("--device sim: mlc simulates one training: choose one with --point, and leave out --launcher")
