@@ -75,6 +75,11 @@ A site that reads them has no learned bias.
     mask column { // the digits to be added next, and those before them
       value = h == 0 && dj == di + 1 || h == 1 && dj == di && j != i
     }
+
+Layers differ where a mask or bias reads ` + "`layer`" + `. Here every second layer sees all earlier tokens, and the others
+the last 32:
+
+    model.decoder_only.self.mask = mod(layer, 2) == 0 || window(left = 31)
 `
 
 const trainings = `
