@@ -34,10 +34,9 @@ func TestOutputsAsKept(t *testing.T) {
 		}
 	}
 	for name, text := range map[string]string{
-		"wrong.arith":   "arith 2\ntask addition {\n  operands = digits(1..3)\n  odrer = reversed\n}\nmodel.width = 10\n",
-		"grouped.arith": "arith 2\ninclude \"specs/looped8x2.arith\"\nmodel.decoder_only.self.key_heads = 4\nmodel.width = 64\n",
-		"two.arith":     "arith 2\ninclude \"specs/tiny.arith\"\nsweep { train.seed = [1, 2] }\n",
-		"ugly.arith":    "arith 2\n\n\ntask   addition { operands=digits(1..3) }\nmodel.width=  16 // wide\n",
+		"wrong.arith": "arith 2\ntask addition {\n  operands = digits(1..3)\n  odrer = reversed\n}\nmodel.width = 10\n",
+		"two.arith":   "arith 2\ninclude \"specs/tiny.arith\"\nsweep { train.seed = [1, 2] }\n",
+		"ugly.arith":  "arith 2\n\n\ntask   addition { operands=digits(1..3) }\nmodel.width=  16 // wide\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
