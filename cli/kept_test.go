@@ -13,9 +13,9 @@ import (
 	"github.com/arithlang/mlc/internal/golden"
 )
 
-// TestOutputsAsKept runs the commands of testdata/kept.txt, and compares what they print, their exit
-// codes and the figures and models that they write with what stands there. Of long outputs only the
-// first lines are kept, and a hash. After a change that is right, run it with -update. The runs of
+// TestOutputsAsKept runs the commands of testdata/kept.txt. The file has their outputs, their exit
+// codes, and hashes of the figures and models that they write. A long output is kept as its first
+// lines and a hash. After a change that is right, run it with -update. The runs of
 // testdata/runs are models of 60 steps, one with a calibrated bias, one with a best checkpoint and
 // averaged weights.
 func TestOutputsAsKept(t *testing.T) {

@@ -43,7 +43,7 @@ func TestInterpretersAgree(t *testing.T) {
 	for _, set := range [][]string{
 		nil,
 		{"model.encoder.layers=2", "model.embed.position=learned(max = 99)", "model.ffn=gelu(hidden = 24)", "model.dropout=25%",
-			"model.decoder.layers=3", "model.decoder.self.mask=causal() && (mod(layer, 2) == 0 || i - j < 2)", "model.decoder.cross.bias=-0.5 * layer * abs(J - 2 - i - j)"},
+			"model.decoder.layers=3", "model.decoder.self.mask=causal() && (h == 0 || mod(layer, 2) == 0 || i - j < 2)", "model.decoder.cross.bias=-0.5 * layer * abs(J - 2 - i - j)"},
 	} {
 		for _, c := range cases(t, "tiny", set...) {
 			for _, length := range []int{1, 5, 34} {

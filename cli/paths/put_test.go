@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestPut writes new files, keeps the mode of old ones and what links name, and leaves nothing else.
+// TestPut writes new files and replaces old ones. Modes and symbolic links stay, and no temporary
+// file is left.
 func TestPut(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

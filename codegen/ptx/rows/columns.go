@@ -1,6 +1,6 @@
-// Package rows has the schedules of sums over rows, in which a block takes columns, and of
-// elementwise kernels, such as an optimizer's, in which a thread takes its elements through all
-// statements in registers (pointwise.go).
+// Package rows has two schedules. In one, of sums over rows, a block takes columns. In the other, of
+// elementwise kernels such as an optimizer's, a thread takes its elements through all statements in
+// registers (pointwise.go).
 package rows
 
 import (
