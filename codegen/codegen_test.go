@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -144,6 +145,24 @@ func TestFilesAreSorted(t *testing.T) {
 		"kernels_noamd64.go", "kernels_noarm64.go", "kernels_test.go", "main.go", "model.go", "plan.go", "spec.arith"}
 	if !slices.Equal(paths, want) {
 		t.Errorf("files %v, want %v", paths, want)
+	}
+}
+
+// TestConditionsAreWrittenOnce has a mask with the condition that a decoder adds itself. go vet, which go test runs,
+// refuses p && p.
+func TestConditionsAreWrittenOnce(t *testing.T) {
+	files, err := Generate(compile(t, "tiny", "model.decoder.self.mask=causal() && (i - j < 2 || j == 0)"), Options{Version: "1.2.3"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if twice := regexp.MustCompile(`(\w+) && \(?(\w+) && `); f.Path == "kernels.go" {
+			for _, m := range twice.FindAllSubmatch(f.Data, -1) {
+				if bytes.Equal(m[1], m[2]) {
+					t.Errorf("%s", m[0])
+				}
+			}
+		}
 	}
 }
 

@@ -130,6 +130,8 @@ var others = [numOps][]identity{
 	Ne:  {equalOffset},
 	Shl: {shiftNone},
 	Shr: {shiftNone},
+	And: {onceEach},
+	Or:  {onceEach},
 }
 
 // A rulebook has identities by op and by the type of the last operand.
@@ -306,4 +308,44 @@ func shiftNone(_ *simplifier, e *Expr) *Expr {
 		return e.Args[0]
 	}
 	return nil
+}
+
+// onceEach drops the parts of y that x has, in x & y and in x | y. Each may be a chain of the same op.
+func onceEach(s *simplifier, e *Expr) *Expr {
+	x, y := e.Args[0], e.Args[1]
+	if x.Type == F32 {
+		return nil
+	}
+	switch rest := without(s, e.Op, y, x); rest {
+	case y:
+		return nil
+	case nil:
+		return x
+	default:
+		return s.new(e.Op, x, rest)
+	}
+}
+
+// without returns chain without the parts that other has, or nil if other has all of them.
+func without(s *simplifier, op Op, chain, other *Expr) *Expr {
+	if partOf(op, chain, other) {
+		return nil
+	}
+	if chain.Op != op {
+		return chain
+	}
+	x, y := without(s, op, chain.Args[0], other), without(s, op, chain.Args[1], other)
+	switch {
+	case x == nil:
+		return y
+	case y == nil:
+		return x
+	case x == chain.Args[0] && y == chain.Args[1]:
+		return chain
+	}
+	return s.new(op, x, y)
+}
+
+func partOf(op Op, part, chain *Expr) bool {
+	return chain == part || chain.Op == op && (partOf(op, part, chain.Args[0]) || partOf(op, part, chain.Args[1]))
 }
