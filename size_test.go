@@ -54,7 +54,7 @@ const budget = `
 	dsl 3300 # version1.go, which turns specs of version 1 of the language into version 2
 	export 3050 # attention in operations of PyTorch; protocol buffers, which trainers had
 	insight 550
-	internal 870 # which tests to ask first about a change; a folder for programs that tests build; golden, which tests wrote out
+	internal 885 # which tests to ask first about a change; a folder for programs that tests build; golden, which tests wrote out
 	lsp 1560 # choices and arguments of one kind of task
 	mlflow 400
 	plot 3400 # the marks of axes, which serve had again; settings and points of runs, which trainers had; attention for a problem; bars

@@ -11,12 +11,12 @@ import (
 	"testing"
 )
 
-// A test compiles models and drops them, so collecting garbage less often saves a sixth of the processor time. The
+// A test compiles models and drops them, so collecting garbage less often saves a fifth of the processor time. The
 // limit keeps two test programs within a small machine.
 func init() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(200)
-		debug.SetMemoryLimit(2 << 30)
+		debug.SetGCPercent(400)
+		debug.SetMemoryLimit(1 << 30)
 	}
 }
 
