@@ -2,7 +2,6 @@ package eval
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/arithlang/mlc/runtime/task"
 )
@@ -35,7 +34,9 @@ func ReachesProblem(r Reach, t *task.Task, p task.Problem) error {
 	}
 	tokens, places := max(b.S, b.T), 0
 	for _, text := range [][]int32{b.Source, b.Target} {
-		places = max(places, int(slices.Max(append(t.Runs(text), 0))))
+		for _, place := range t.Runs(text) {
+			places = max(places, int(place))
+		}
 	}
 	switch {
 	case r.Tokens > 0 && tokens > r.Tokens:

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/arithlang/mlc/compiler/tasks"
+	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/philox"
 	"github.com/arithlang/mlc/runtime/task"
@@ -239,6 +240,29 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestCurriculumNeedsLength refuses a curriculum if the length of training is unknown.
+func TestCurriculumNeedsLength(t *testing.T) {
+	grows, err := tasks.New(task.Config{Kind: "copy", DigitsLo: 1, DigitsHi: 3, Base: 10, Sequence: true, Curriculum: config.Curriculum{From: 1, Until: 0.5}}, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		budget Budget
+		task   *task.Task
+		want   string // "": nothing is wrong
+	}{
+		{Budget{Steps: 1}, grows, ""},
+		{Budget{Time: time.Minute}, addition(t, 3, 0), ""},
+		{Budget{Time: time.Minute}, grows, "E0340: a curriculum goes by the share of the training"},
+		{Budget{}, grows, "the budget must be"},
+	} {
+		tr := &Trainer{Task: c.task, Config: Config{Schedule: "constant", Batch: 1, MicroBatch: 1, Budget: c.budget}}
+		if err := tr.Check(); (c.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.budget, err, c.want)
+		}
+	}
+}
+
 func TestInitial(t *testing.T) {
 	const n = 40_000 // more than a goroutine has
 	params := []device.Param{
@@ -329,10 +353,17 @@ func TestMatrices(t *testing.T) {
 		rows, at int
 		decay    float32
 	}
-	for cuts := range 1 << 7 { // before each element but the first
+	begin := map[int]int{1: 0, 3: 2, 7: 4, 9: 6} // by offset: elements of matrices before
+	for cuts := range 1 << 7 {                   // before each element but the first
 		var got []update
+		lo, hi := 0, 1
 		program := func(rows, cols int) device.Matrix {
-			run := func(_ device.Queue, e *device.Env) { got = append(got, update{rows, e.P, e.Decay}) }
+			run := func(_ device.Queue, e *device.Env) {
+				got = append(got, update{rows, e.P, e.Decay})
+				if at := begin[e.P]; at < lo || hi <= at {
+					t.Errorf("cut at %b: elements %d to %d have the matrix that begins at %d", cuts, lo, hi-1, at)
+				}
+			}
 			return device.Matrix{Rows: rows, Cols: cols, Update: device.Program{Layout: device.FlatLayout, Run: run}}
 		}
 		tr := Trainer{
@@ -344,8 +375,7 @@ func TestMatrices(t *testing.T) {
 			Config: Config{Decay: 0.5},
 		}
 		s := &stepper{Trainer: &tr, matrices: tr.matrices()}
-		lo := 0
-		for hi := 1; hi <= 8; hi++ {
+		for ; hi <= 8; hi++ {
 			if hi == 8 || cuts>>(hi-1)&1 > 0 {
 				s.updateMatrices(&fakeWorker{}, lo, hi)
 				lo = hi

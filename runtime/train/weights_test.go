@@ -1,6 +1,9 @@
 package train
 
 import (
+	"math"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,6 +90,67 @@ func TestTransposed(t *testing.T) {
 	} {
 		if diff := cmp.Diff(c.want, transposed(c.from)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.from.Name, diff)
+		}
+	}
+}
+
+// TestImport reads a file of other names, and lists all that does not fit.
+func TestImport(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "theirs.safetensors")
+	nan := float32(math.NaN())
+	if err := ckpt.Write(path, ckpt.File{Tensors: []ckpt.Tensor{
+		{Name: "a", Shape: []int{2}, Data: []float32{1, 2}}, {Name: "net.m", Shape: []int{1, 2}, Data: []float32{3, 4}},
+		{Name: "bad", Shape: []int{2}, Data: []float32{nan, 1}}, {Name: "more", Shape: []int{1}, Data: []float32{9}},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	a, m := device.Param{Name: "a", Shape: []int{2}}, device.Param{Name: "m", Shape: []int{2, 1}, Off: 2}
+	given := device.Param{Name: "given", Shape: []int{2}, Off: 4, Fixed: true}
+	for _, c := range []struct {
+		name        string
+		rules       []string
+		params      []device.Param
+		want        []string // the error's lines but the first
+		new, unused []string
+		weights     []float32
+	}{
+		{"by a rule", []string{"m=transpose(net.m)"}, []device.Param{a, m, given}, nil, nil, []string{"bad", "more"}, []float32{1, 2, 3, 4, 5, 6}},
+		{"new weights", []string{"m="}, []device.Param{a, m}, nil, []string{"m"}, []string{"net.m", "bad", "more"}, nil},
+		{"a fixed one that is not finite", []string{"given=bad"}, []device.Param{a, given}, nil, nil, []string{"net.m", "more"}, nil},
+		{"all that is wrong", []string{"m=net.m", "given=gone", "b=bad"}, []device.Param{a, m, given, {Name: "b", Shape: []int{2}}, {Name: "lost", Shape: []int{1}}}, []string{
+			"  m [2 1]: net.m has shape [1 2]; it fits by --map 'm=transpose(net.m)'",
+			"  given [2]: the file has no gone; name another by --map 'given=…', or leave it new by --map 'given='",
+			`  tensor "bad" is not finite: its element 0 is NaN`,
+			"  lost [1]: the file has no lost; name another by --map 'lost=…', or leave it new by --map 'lost='",
+			"not used of the file: more",
+		}, nil, nil, nil},
+	} {
+		var rules []Rule
+		for _, text := range c.rules {
+			r, err := ParseRule(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rules = append(rules, r)
+		}
+		in, err := Import(path, rules, c.params)
+		if c.want != nil {
+			if err == nil || !strings.HasSuffix(err.Error(), strings.Join(c.want, "\n")) {
+				t.Errorf("%s: %v, want %s", c.name, err, strings.Join(c.want, "\n"))
+			}
+			continue
+		}
+		if err != nil || !slices.Equal(in.New, c.new) || !slices.Equal(in.Unused, c.unused) {
+			t.Errorf("%s: %v, new are %v, unused %v; want %v, %v", c.name, err, in.New, in.Unused, c.new, c.unused)
+			continue
+		}
+		machine := newMemory()
+		err = in.Use(machine, c.params, map[string][]float32{"given": {5, 6}})
+		if c.weights != nil && (err != nil || !slices.Equal(machine.floats[device.Params], c.weights)) {
+			t.Errorf("%s: a test has %v, %v, want %v", c.name, machine.floats[device.Params], err, c.weights)
+		}
+		if c.new != nil && (err == nil || !strings.Contains(err.Error(), "has no m, and a test needs all parameters")) {
+			t.Errorf("%s: a test without them: %v", c.name, err)
 		}
 	}
 }
