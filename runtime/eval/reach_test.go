@@ -25,6 +25,8 @@ func TestReach(t *testing.T) {
 		{"tokens fit", Reach{Tokens: 9}, task.Config{Kind: "addition", Sequence: true}, 2, ""},
 		{"a token more", Reach{Tokens: 8}, task.Config{Kind: "addition", Sequence: true}, 2,
 			"length 2: E0304: max = 8 of the positions is fewer than the 9 tokens of this problem: ask for shorter ones, or train with max = 9"},
+		{"one token", Reach{Tokens: 1}, task.Config{Kind: "addition", Sequence: true}, 2, "E0304: max = 1 of"},
+		{"one place", Reach{Places: 1}, task.Config{Kind: "addition", Sequence: true}, 2, "E0304: table = 1 of"},
 		{"two stacks", Reach{Tokens: 12}, task.Config{Kind: "successor"}, 20, "is fewer than the 23 tokens of this problem"},
 		{"places of two stacks", Reach{Places: 20}, task.Config{Kind: "successor"}, 20, "for digits 21 places from"},
 		{"a part of a mixed task", Reach{Tokens: 30}, task.Config{Kind: "mixed", Of: []string{"successor", "addition"}, Sequence: true}, 10, "E0304"},

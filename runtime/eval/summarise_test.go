@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"context"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -36,13 +37,23 @@ func TestSummaries(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := &Result{ByCell: c.cells}
-		(&Test{Model: Model{Task: tk}, Trained: c.trained}).summarise(r, nil)
+		test := &Test{Model: Model{Task: tk}, Trained: c.trained}
+		test.summarise(r, nil)
 		c.want.ByCell = c.cells
 		if diff := cmp.Diff(&c.want, r); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
+		test.Reader = textReader{}
+		if test.summarise(r, []Pair{{4, 0}}); !cmp.Equal(&c.want, r) {
+			t.Errorf("%s: a model of text has means: %+v", c.name, r)
+		}
 	}
 }
+
+// A textReader finds nothing in a text.
+type textReader struct{ Reader }
+
+func (textReader) Test(context.Context, *Model) (Text, error) { return Text{}, nil }
 
 // TestTrainedOn estimates how many tested problems were trained on: all problems of one digit,
 // none of long numbers or of longer lengths than in training.
@@ -67,6 +78,10 @@ func TestTrainedOn(t *testing.T) {
 		{"hardly any", 60, []Cell{six}, 0, 0},
 	} {
 		test.ExamplesTrained = c.examples
+		r := &Result{ByCell: c.cells}
+		if test.summarise(r, nil); r.TrainedOn != test.trainedOn(r) {
+			t.Errorf("%s: the result says that %d were trained on", c.name, r.TrainedOn)
+		}
 		if got := test.trainedOn(&Result{ByCell: c.cells}); got < c.lo || got > c.hi {
 			t.Errorf("%s: %d, want %d to %d", c.name, got, c.lo, c.hi)
 		}

@@ -113,7 +113,7 @@ func TestSave(t *testing.T) {
 	}
 
 	// Of four checkpoints two stay.
-	tr.Config.InitSeed, tr.Config.Budget.Time, tr.State.Elapsed = nil, time.Hour, 5
+	tr.Config.InitSeed, tr.Config.Budget.Time, tr.State.Elapsed = nil, time.Hour, 12*time.Second
 	for tr.State.Step = 3; tr.State.Step < 6; tr.State.Step++ {
 		if path, err = tr.Save(); err != nil {
 			t.Fatal(err)
@@ -123,7 +123,7 @@ func TestSave(t *testing.T) {
 	if err != nil || len(all) != 2 || all[1] != path || filepath.Base(all[0]) != checkpointName(4) {
 		t.Errorf("checkpoints %v, %v", all, err)
 	}
-	if c, err = Read(path); err != nil || c.State.Elapsed != 5 {
+	if c, err = Read(path); err != nil || c.State.Elapsed != 12*time.Second {
 		t.Errorf("of a training for a time %+v, %v", c, err)
 	}
 	if _, is := c.Meta["init_seed"]; is {

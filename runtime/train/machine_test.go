@@ -71,12 +71,13 @@ func (m *memory) toy(launches *[]device.Env) *device.Plan {
 			Layout: func(e *device.Env) device.Layout {
 				at := func(n int) device.Ref { return device.Ref{Space: device.Ints, Off: n} }
 				s, t := e.B*e.S, e.Rows()
-				return device.Layout{Work: t, Ints: s + 2*t, Source: at(0), Target: at(s), Labels: at(s + t), Loss: device.Ref{Space: device.Work}}
+				return device.Layout{Work: t, Ints: s + 3*t + 2*e.B, Source: at(0), Target: at(s), Labels: at(s + t), Example: at(s + 2*t), Start: at(s + 3*t), Length: at(s + 3*t + e.B), Loss: device.Ref{Space: device.Work}}
 			},
 			Run: func(_ device.Queue, e *device.Env) {
 				*launches = append(*launches, *e)
-				losses := m.of(device.Ref{Space: device.Work}, e.Rows())
-				for i, label := range m.ints[e.B*e.S+e.Rows():] {
+				rows, actual := e.Rows(), e.Launched()
+				losses := m.of(device.Ref{Space: device.Work}, rows)
+				for i, label := range m.ints[e.B*e.S+rows:][:actual.Rows()] {
 					losses[i] = float32(max(label, 0))
 					if label >= 0 {
 						m.of(grad, 1)[0] += e.Scale
