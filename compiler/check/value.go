@@ -294,7 +294,10 @@ func (c *checker) number(row *dsl.Row, path string, e *dsl.Expr) (x float64, of 
 				return v.num, "", true
 			}
 		}
-		return 0, "", false // width or heads has an error itself
+		if !c.list.HasErrors() { // else width or heads may have an error itself
+			c.report("E0206", e.Range, "%s cannot depend on %s, which is not known yet", path, e.Text).WithHelp("write a number")
+		}
+		return 0, "", false
 	}
 	help := "write a number, or arithmetic on numbers, width and heads"
 	if must {

@@ -114,9 +114,6 @@ func (c *checker) reportOddity(path string, o *oddity) {
 	more := ""
 	if o.more > 0 {
 		more = fmt.Sprintf("; also in %s", plural(o.more, "more line"))
-		if o.more > 1 {
-			more += "s"
-		}
 	}
 	c.report(o.code, c.at(path), "%s:%d: %s%s", c.word(path), o.line, o.what, more).WithHelp("%s", o.help)
 }
