@@ -26,12 +26,11 @@ func (t *Task) Over(examples int64) *Task {
 		return t
 	}
 	u := *t
-	u.parts = nil
-	n := int64(len(t.parts))
-	for i, part := range t.parts {
-		u.parts = append(u.parts, part.Over((examples+n-1-int64(i))/n))
-	}
-	if n > 0 {
+	if n := int64(len(t.parts)); n > 0 {
+		u.parts = nil
+		for i, part := range t.parts {
+			u.parts = append(u.parts, part.Over((examples+n-1-int64(i))/n))
+		}
 		return &u
 	}
 	u.course.length = examples

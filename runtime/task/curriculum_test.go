@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -53,6 +54,30 @@ func TestCurriculumGrows(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestCurriculumOfParts divides eight examples among three tasks: three, three and two. The first
+// half of each, rounded up, has numbers of one digit. A training of unknown length does not grow.
+func TestCurriculumOfParts(t *testing.T) {
+	cfg := with(adding, func(c *Config) {
+		growing(c)
+		c.Kind, c.Of, c.DigitsHi, c.Curriculum = "mixed", []string{"copy", "addition", "successor"}, 2, config.Curriculum{From: 1, Until: 0.5}
+	})
+	most := make([]int, 8)
+	for seed := range uint64(40) {
+		task := must(t, cfg, seed)
+		for k := range most {
+			for _, x := range task.Over(8).Train(int64(k)).Operands {
+				most[k] = max(most[k], len(x))
+			}
+			if diff := cmp.Diff(task.Train(int64(k)), task.Over(0).Train(int64(k))); diff != "" {
+				t.Fatalf("an unknown length changes problem %d: %s", k, diff)
+			}
+		}
+	}
+	if want := []int{1, 1, 1, 1, 1, 2, 2, 2}; !slices.Equal(most, want) {
+		t.Errorf("the most digits of the examples are %v, want %v", most, want)
 	}
 }
 

@@ -72,6 +72,13 @@ func TestLaunchesByLength(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
+					if !pack {
+						other := task.NewDrawer(group, part)
+						other.Launch(max(part, launch), 0)
+						if want, err := other.Train(64, n); err != nil || !slices.Equal(got.Labels, want.Labels) {
+							t.Errorf("launches that may run as one are longer than others, %v", err)
+						}
+					}
 					sizes := map[int]bool{}
 					for first := 0; first < n; first += group {
 						var texts, want []string

@@ -41,7 +41,11 @@ func with(cfg Config, change func(*Config)) Config {
 func show(ids []int32) string {
 	var b strings.Builder
 	for _, id := range ids {
-		b.WriteByte(Symbols[id])
+		if id < 0 { // any symbol
+			b.WriteByte('_')
+		} else {
+			b.WriteByte(Symbols[id])
+		}
 	}
 	return b.String()
 }
@@ -65,6 +69,7 @@ func TestEncode(t *testing.T) {
 		{with(successors, func(c *Config) { c.Pad, c.Below = Pad{To: 4, Step: 0}, 999 }), "1234", "^1234$", "^5321", "5321$"},
 		{with(additions, short), "1+2", "^0001+0002$", "^30", "30$"},
 		{with(additions, short), "12+99", "^0000012+0000099$", "^11100", "11100$"},
+		{with(successors, func(c *Config) { four(c); c.Unended = true }), "12", "^0012$", "^3100", "3100_"},
 		{with(interleaved, four), "123+748", "^+00172438$", "^1780", "1780$"},
 		{with(interleaved, func(c *Config) { c.Pad, c.Below = Pad{To: 3, Step: 1}, 99 }), "99+12", "^+009192$", "^111", "111$"},
 	} {
@@ -86,6 +91,9 @@ func TestEncode(t *testing.T) {
 		got := []string{show(b.Source), show(b.Target), show(b.Labels)}
 		if diff := cmp.Diff([]string{c.source, c.target, c.labels}, got); diff != "" {
 			t.Errorf("%s %s (-want +got):\n%s", c.cfg.Kind, c.text, diff)
+		}
+		if c.cfg.Unended {
+			b.Labels = b.Labels[:m-1]
 		}
 		if got := task.Decode(p, b.Labels); got != p.Answer {
 			t.Errorf("%s %s: labels decode to %s, want %s", c.cfg.Kind, c.text, got, p.Answer)
@@ -211,6 +219,10 @@ func TestHoldsOut(t *testing.T) {
 		{must(t, with(successors, func(c *Config) { c.Holdout = 0 }), 9), false},
 		{must(t, with(adding, func(c *Config) { c.Examples, c.Holdout = 1, 0.5 }), 9), false},
 		{must(t, with(adding, func(c *Config) { c.Examples, c.Holdout = 2, 0.01 }), 9), true},
+		{must(t, with(adding, func(c *Config) { c.Examples, c.Holdout = 1<<40, 0.01 }), 9), true},
+		{must(t, with(oring, func(c *Config) { c.DigitsHi, c.Examples, c.Holdout = 2, 1000, 0.01 }), 9), false},  // of few problems all are trained on
+		{must(t, with(oring, func(c *Config) { c.DigitsHi, c.Examples, c.Holdout = 2, 1<<40, 0.01 }), 9), false}, // and even more surely
+		{must(t, with(oring, func(c *Config) { c.DigitsHi, c.Examples, c.Holdout = 2, 4, 0.5 }), 9), true},
 	} {
 		if got := c.task.HoldsOut(); got != c.want {
 			t.Errorf("%+v: %t", c.task.Config(), got)
