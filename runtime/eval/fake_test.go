@@ -90,7 +90,7 @@ func fakePlan() *device.Plan {
 	layout := func(e *device.Env) device.Layout {
 		at := func(n int) device.Ref { return device.Ref{Space: device.Ints, Off: n} }
 		s, t := e.B*e.S, e.B*e.C
-		return device.Layout{Ints: s + 2*t, Source: at(0), Target: at(s), Pred: at(s + t)}
+		return device.Layout{Ints: s + 2*t, Largest: t, Source: at(0), Target: at(s), Pred: at(s + t)}
 	}
 	program := func(kernel int) device.Program {
 		return device.Program{Layout: layout, Run: func(q device.Queue, e *device.Env) { q.Launch(kernel, e) }}
@@ -112,10 +112,16 @@ func (w *fakeWorker) Fit(_, ints int)                    { w.ints = make([]int32
 func (w *fakeWorker) PutInts(r device.Ref, x []int32)    { copy(w.ints[r.Off:r.Off+len(x)], x) }
 func (w *fakeWorker) GetInts(x []int32, r device.Ref)    { copy(x, w.ints[r.Off:r.Off+len(x)]) }
 func (*fakeWorker) PutFloats(device.Ref, []float32)      {}
-func (*fakeWorker) GetFloats([]float32, device.Ref)      {}
 func (*fakeWorker) Zero(device.Ref, int)                 {}
 func (*fakeWorker) Join(int, *device.Env, ...device.Ref) {}
 func (*fakeWorker) Add(to, from device.Ref, n int)       {}
+
+// GetFloats returns losses of 0.5.
+func (*fakeWorker) GetFloats(x []float32, _ device.Ref) {
+	for i := range x {
+		x[i] = 0.5
+	}
+}
 
 func (w *fakeWorker) Launch(kernel int, e *device.Env, _ ...device.Ref) {
 	if kernel == fakeEncode {
