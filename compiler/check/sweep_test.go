@@ -356,3 +356,74 @@ func TestShare(t *testing.T) {
 		}
 	}
 }
+
+// TestBoundsOfSweeps sweeps over as many trainings, axes and stages as there may be, and one more.
+func TestBoundsOfSweeps(t *testing.T) {
+	axes := func(n int) string {
+		text := "sweep {\n"
+		for k := range n {
+			text += fmt.Sprintf("k%d one { train.seed = %d }\n", k, k)
+		}
+		return text + "}\n"
+	}
+	stages := func(n int) (text string) {
+		for k := range n {
+			text += fmt.Sprintf("stage s%d { train.seed = %d }\n", k, k)
+		}
+		return text
+	}
+	for _, c := range []struct {
+		name, src string
+		want      int
+		says      string
+	}{
+		{"trainings", "sweep.train.seed = 1..1000", 1000, ""},
+		{"too many trainings", "sweep.train.seed = 1..1001", 0, "E0315 the sweep has more than 1000 trainings"},
+		{"trainings of two stages", stages(2) + "sweep.train.batch = 1..500", 500, ""},
+		{"too many of two stages", stages(2) + "sweep.train.batch = 1..501", 0, "E0315 the sweep has more than 1000 trainings"},
+		{"products", "sweep { train.seed = 1..25  train.batch = 1..40 }", 1000, ""},
+		{"axes", axes(32), 1, ""},
+		{"too many axes", axes(33), 0, "E0315 the sweep has more than 32 axes"},
+		{"stages", stages(32), 0, ""},
+		{"too many stages", stages(33), 0, "E0315 there are more than 32 stages"},
+	} {
+		points, list := Points(options(map[string]string{"a.arith": "arith 2\ntask addition {}\n" + c.src}, "a.arith"))
+		says := ""
+		for _, d := range list {
+			says += d.Code + " " + d.Message
+		}
+		if len(points) != c.want || says != c.says {
+			t.Errorf("%s: %d trainings, %q; want %d, %q", c.name, len(points), says, c.want, c.says)
+		}
+	}
+}
+
+// TestNumbersOfAxes computes values from earlier axes and from attributes.
+func TestNumbersOfAxes(t *testing.T) {
+	for value, want := range map[string]string{
+		"train.seed + 2": "[6]", "train.seed * 3": "[12]", "train.seed - 4": "[0]", "train.seed - 5": "[4 - 5]", "train.seed / 8": "[0.5]", "train.seed / 0": "[4 / 0]",
+		"model.width * 2 + train.seed": "[132]", "[train.seed, 7]": "[4]", "train.clip": "[train.clip]",
+	} {
+		points, list := Points(options(map[string]string{"a.arith": "arith 2\ntask addition {}\nmodel.width = 64\nsweep {\n train.seed = [4]\n train.batch = " + value + "\n}\n"}, "a.arith"))
+		if len(points) == 0 || len(list) > 0 {
+			t.Errorf("%s: %v", value, list)
+		} else if got := points[0].Set[1]; got != "sweep.train.batch="+want {
+			t.Errorf("%s becomes %s, want %s", value, got, want)
+		}
+	}
+}
+
+// TestDistinguish numbers slugs that are long or not the first of equals.
+func TestDistinguish(t *testing.T) {
+	fits, long := strings.Repeat("x", maxSlug), strings.Repeat("y", maxSlug+1)
+	all := make([]point, 5)
+	for n, slug := range []string{"a", fits, "a", long, "b"} {
+		all[n].Slug = slug
+	}
+	distinguish(all)
+	for n, want := range []string{"a", fits, "a-3", long[:maxSlug] + "-4", "b"} {
+		if all[n].Slug != want {
+			t.Errorf("slug %d is %s, want %s", n, all[n].Slug, want)
+		}
+	}
+}
