@@ -190,11 +190,14 @@ func (c *checker) checkHeads(width, heads int) {
 	for width%below != 0 {
 		below--
 	}
+	help := fmt.Sprintf("use %d", below)
 	for above < width && width%above != 0 {
 		above++
 	}
-	c.report("E0301", c.atFirst("model.heads", "model.width"), "heads = %d does not divide width = %d", heads, width).
-		WithHelp("use %d or %d", below, above)
+	if width%above == 0 {
+		help += fmt.Sprintf(" or %d", above)
+	}
+	c.report("E0301", c.atFirst("model.heads", "model.width"), "heads = %d does not divide width = %d", heads, width).WithHelp("%s", help)
 }
 
 // operands returns the range of digits of the operands, as it is written, for messages.
