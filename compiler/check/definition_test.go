@@ -355,3 +355,44 @@ stage second { model.decoder.self.bias = cal.self + calibrated + calibrated2 + q
 		t.Error(diff)
 	}
 }
+
+// TestTensors reads safetensors files, and says what is wrong with others.
+func TestTensors(t *testing.T) {
+	file := func(header string, data ...float32) []byte {
+		src := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)
+		for _, x := range data {
+			src = binary.LittleEndian.AppendUint32(src, math.Float32bits(x))
+		}
+		return src
+	}
+	entry := func(shape string, lo, hi int) string {
+		return fmt.Sprintf(`{"dtype":"F32","shape":%s,"data_offsets":[%d,%d]}`, shape, lo, hi)
+	}
+	got, err := readTensors(file(`{"__metadata__":{"stage":"s"},"a":`+entry("[2]", 0, 8)+`,"b":`+entry("[1,1]", 8, 12)+`,"c":`+entry("[0]", 12, 12)+`}`, 1, 2, 3))
+	if err != nil || len(got) != 3 || !slices.Equal(got["a"].values(), []float32{1, 2}) || !slices.Equal(got["b"].values(), []float32{3}) || len(got["c"].values()) != 0 || got["b"].stage != "s" {
+		t.Errorf("%v, %v", got, err)
+	}
+	if got, err := readTensors(file("{}")); err != nil || len(got) != 0 {
+		t.Errorf("without tensors: %v, %v", got, err)
+	}
+	if _, err := readTensor("t", []byte(entry(fmt.Sprintf("[%d]", maxElements), 0, 4*maxElements)), make([]byte, 4*maxElements)); err != nil {
+		t.Errorf("the largest tensor: %v", err)
+	}
+	for _, c := range []struct {
+		src  []byte
+		want string
+	}{
+		{make([]byte, 7), "it has no header"},
+		{append(binary.LittleEndian.AppendUint64(nil, 3), "{}"...), "its header has 3 bytes"},
+		{binary.LittleEndian.AppendUint64(nil, 1<<20+1), "its header has 1048577 bytes"},
+		{file(`{"t":`+entry("[2]", 0, 8)+`}`, 1), "has 8 bytes of elements, from 0 to 8, and the file 4"},
+		{file(`{"t":`+entry("[1]", 0, 8)+`}`, 1, 2), "has 4 bytes of elements, from 0 to 8"},
+		{file(`{"t":`+entry("[1]", -4, 0)+`}`, 1), "has 4 bytes of elements, from -4 to 0"},
+		{file(`{"t":` + entry(fmt.Sprintf("[%d]", maxElements+1), 0, 0) + `}`), "has an axis of length"},
+		{file(`{"t":` + entry(fmt.Sprintf("[2,%d]", maxElements), 0, 0) + `}`), "has an axis of length"},
+	} {
+		if _, err := readTensors(c.src); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v, want %q", c.src, err, c.want)
+		}
+	}
+}

@@ -27,7 +27,7 @@ func TestRounds(t *testing.T) {
 		"task sum { operands = digits(1..6) }" + tail + "}":                                                                    "addition, subtraction",
 		"task addition { operands = digits(1..6)  pad = zero(to = 8) }" + tail + "}":                                           "",
 		loop("or { operands = digits(1..6) }") + tail + "}":                                                                    "addition, subtraction",
-		loop("addition { operands = digits(1..6)  examples = 1 }") + tail + "}":                                              "leave examples out",
+		loop("addition { operands = digits(1..6)  examples = 1 }") + tail + "}":                                                "leave examples out",
 		loop("multiplication { operands = digits(1..6)  order = reversed  scratchpad = true }") + tail + "}":                   "leave scratchpad out",
 		loop("addition { operands = digits(1..6) }") + tail + "}":                                                              "",
 		loop("addition { operands = digits(1..6)  interleave = true }") + tail + "}":                                           "answers always have one place more",

@@ -1,8 +1,11 @@
 package check
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/arithlang/mlc/runtime/config"
 )
 
 // TestRules checks the text of findings about attributes that contradict each other, and that
@@ -77,6 +80,47 @@ func TestRules(t *testing.T) {
 		}
 		if got := strings.Join(all, "; "); got != want {
 			t.Errorf("%s: %q, want %q", src, got, want)
+		}
+	}
+}
+
+// TestBox visits the corners of a box of lengths, and its diagonal.
+func TestBox(t *testing.T) {
+	var got [][2]int
+	box(config.Span{Lo: 1, Hi: 3}, config.Span{Lo: 2, Hi: 6}, func(i, j int) { got = append(got, [2]int{i, j}) })
+	if want := [][2]int{{1, 6}, {3, 2}, {1, 2}, {2, 3}, {3, 4}, {3, 5}, {3, 6}}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestShortNumber writes numbers with three digits.
+func TestShortNumber(t *testing.T) {
+	for want, x := range map[string]float64{"0.123": 0.12345, "12300": 12345, "1230000": 1234567, "1.23e+07": 12345678, "0.00123": 0.0012345, "1.23e-06": 0.0000012345, "1": 0.9999, "0": 0} {
+		if got := shortNumber(x); got != want {
+			t.Errorf("%g is written %s, want %s", x, got, want)
+		}
+	}
+}
+
+// TestVocabularies counts the tokens of tasks, and those that answers may have.
+func TestVocabularies(t *testing.T) {
+	const loop = "\nmodel.decoder_only { layers = 1 }"
+	for src, want := range map[string][4]int{ // all, said, the first and the last digit
+		"addition {}": {17, 17, 5, 14}, "addition { base = 12 }": {19, 19, 5, 14}, "addition { vocabulary = used }": {13, 13, 0, 9}, "successor { vocabulary = used }": {12, 12, 0, 9},
+		"successor { vocabulary = used  base = 3 }": {5, 5, 0, 2},
+		"addition {}" + loop:                        {19, 19, 4, 13}, "addition { hints = cyclic }" + loop: {121, 121, 4, 13}, "sort {}" + loop: {118, 118, 4, 13},
+		"addition { vocabulary = used }" + loop: {13, 13, 0, 9}, "copy { vocabulary = used  start = true }" + loop: {13, 13, 0, 9},
+		"copy { vocabulary = used  end = false  pad = zero(to = 70) }" + loop: {11, 10, 0, 9},
+		"file { path = \"p\" }" + loop:                                        {8, 8, 2, 4},
+	} {
+		spec, list := resolve(map[string]string{"a.arith": "arith 2\ntask " + src + "\n", "p": "a=1\nb=2\nb3=2\n"}, "a.arith")
+		if spec == nil {
+			t.Errorf("%s: %s", src, textOf(list, nil))
+			continue
+		}
+		first, last := spec.Task.Digits()
+		if got := [4]int{spec.Task.Vocab(), spec.Task.Said(), first, last}; got != want {
+			t.Errorf("%s: %v, want %v", src, got, want)
 		}
 	}
 }
