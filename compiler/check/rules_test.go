@@ -8,8 +8,8 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// TestRules checks the text of findings about attributes that contradict each other, and that
-// their neighbours have none.
+// TestRules checks the findings about attributes that contradict each other. Similar specs have
+// none.
 func TestRules(t *testing.T) {
 	const (
 		plain   = "task addition {}\n"

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestWarnings checks the text of warnings, and that their neighbours have none.
+// TestWarnings checks the text of warnings. Similar specs have none.
 func TestWarnings(t *testing.T) {
 	const (
 		loop    = "\nmodel.decoder_only { layers = 2 }\neval { digits = [2]  samples = 10 }\n"

@@ -11,8 +11,8 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// TestUnlearned compares the last losses with that of a guess. The answer of a parity is one of
-// two symbols and an end, so that a guess has a loss of half of log 2 a label.
+// TestUnlearned compares the last losses with the loss of a guess. The answer to a parity is one
+// of two symbols and an end: a guess has half of log 2 a label.
 func TestUnlearned(t *testing.T) {
 	flat := func(n int, loss float64) (all []float64) {
 		for range n {

@@ -6,7 +6,7 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// A memory is a machine of one worker that keeps spaces and computes nothing itself.
+// A memory is a machine with one worker. It keeps spaces and computes nothing.
 type memory struct {
 	device.Machine
 	device.Worker

@@ -63,7 +63,7 @@ func TestTraining(t *testing.T) {
 	}
 
 	whole := tr.State
-	tr, m = toyTrainer(t, &launches)
+	tr, _ = toyTrainer(t, &launches)
 	tr.Pause = 0.5
 	if err := tr.Run(ctx); !errors.Is(err, ErrPaused) || tr.State.Step != 3 {
 		t.Fatalf("a pause after step %d, %v", tr.State.Step, err)
