@@ -144,13 +144,9 @@ func TestSchema(t *testing.T) {
 		if b.Doc == "" {
 			t.Errorf("block %s has no doc", b.Path)
 		}
-		checkLimit(t, b.Path, b.Limit)
 		if i := strings.LastIndexByte(b.Path, '.'); i > 0 && !there(b.Path[:i]) {
 			t.Errorf("block %s stands in none", b.Path)
 		}
-	}
-	for _, k := range s.Kinds {
-		checkLimit(t, k.Name, k.Limit)
 	}
 	seen := make(map[string]bool)
 	for i := range s.Rows {
@@ -183,21 +179,10 @@ func checkRow(t *testing.T, path string, r *Row) {
 			t.Errorf("%s has no choices", path)
 		}
 	}
-	checkLimit(t, path, r.Limit)
 	for _, o := range r.Choices {
-		checkLimit(t, path+"."+o.Name, o.Limit)
 		for i := range o.Args {
 			checkRow(t, path+"."+o.Name+"."+o.Args[i].Path, &o.Args[i])
 		}
-	}
-}
-
-func checkLimit(t *testing.T, path string, l Limit) {
-	if l.Code == "" {
-		return
-	}
-	if _, ok := diag.Lookup(l.Code); !ok || l.Today == "" {
-		t.Errorf("%s has the limit %q without documentation", path, l.Code)
 	}
 }
 

@@ -51,7 +51,6 @@ type Row struct {
 	Choices []Option
 	Kinds   string // kinds of task that have the attribute or argument, separated by spaces; "": all
 	Later   bool   // printed only if it is not the default, so that older specs keep their hash
-	Limit          // of any value except the default
 	Doc     string
 }
 
@@ -64,15 +63,7 @@ type Option struct {
 	Name  string
 	Args  []Row
 	Kinds string // kinds of task that have it, separated by spaces; "": all
-	Limit
-	Doc string
-}
-
-// A Limit marks a form that parses but is not compiled yet: the code of the finding, and
-// what works today. The zero Limit is no limit.
-type Limit struct {
-	Code  string
-	Today string
+	Doc   string
 }
 
 // Label says whether a block has a label.
@@ -90,8 +81,7 @@ type BlockRow struct {
 	Path   string
 	Label  Label
 	Common bool // a part of every spec, printed with its defaults
-	Limit
-	Doc string
+	Doc    string
 }
 
 // Schema has the meaning of every block and attribute, in the order of printing.

@@ -59,7 +59,7 @@ func (v *view) labels(p place) []proposal {
 	}
 	var out []proposal
 	for _, k := range dsl.NewSchema().Kinds {
-		out = append(out, proposal{kind: choiceProposal, label: k.Name, detail: k.Doc, doc: about(k.Name, k.Doc, k.Limit)})
+		out = append(out, proposal{kind: choiceProposal, label: k.Name, detail: k.Doc, doc: about(k.Name, k.Doc)})
 	}
 	return out
 }
@@ -79,7 +79,7 @@ func (v *view) names(p place) []proposal {
 	}
 	for _, name := range check.Names(path) {
 		if block := check.BlockRow(join(path, name)); block != nil {
-			out = append(out, proposal{blockProposal, name, name + body(block), block.Doc, about(block.Path, block.Doc, block.Limit)})
+			out = append(out, proposal{blockProposal, name, name + body(block), block.Doc, about(block.Path, block.Doc)})
 		} else if r := check.Row(join(path, name)); r != nil && belongs(r.Kinds, p) {
 			out = append(out, attribute(name, r))
 		}
@@ -102,7 +102,7 @@ func belongs(kinds string, p place) bool {
 }
 
 func attribute(name string, row *dsl.Row) proposal {
-	return proposal{attributeProposal, name, name + " = $0", row.Takes(), about(row.Path, row.Doc, row.Limit) + facts(row)}
+	return proposal{attributeProposal, name, name + " = $0", row.Takes(), about(row.Path, row.Doc) + facts(row)}
 }
 
 // units proposes the units after the digits before an offset.
@@ -133,7 +133,7 @@ func (v *view) values(p place) []proposal {
 		if !belongs(o.Kinds, p) {
 			continue
 		}
-		out = append(out, proposal{choiceProposal, o.Name, o.Name + parentheses(len(o.Args)), o.Doc, about(o.Name, o.Doc, o.Limit)})
+		out = append(out, proposal{choiceProposal, o.Name, o.Name + parentheses(len(o.Args)), o.Doc, about(o.Name, o.Doc)})
 	}
 	words := strings.Fields(s.row.Words)
 	if s.row.Type == dsl.Bool {
@@ -163,7 +163,7 @@ func (v *view) arguments(s spot, p place) []proposal {
 				continue
 			}
 			out = append(out, proposal{argumentProposal, row.Path, row.Path + " = $0", row.Takes(),
-				about(row.Path, row.Doc, row.Limit) + facts(row)})
+				about(row.Path, row.Doc) + facts(row)})
 		}
 	} else if d := v.definition(s.call.name, "bias", "mask", "table"); d != nil {
 		for _, a := range d.Params {

@@ -33,7 +33,7 @@ func (v *view) hoverLabel(p place) string {
 	if row := check.BlockRow(block); row != nil && row.Label == dsl.KindLabel {
 		for _, k := range dsl.NewSchema().Kinds {
 			if k.Name == p.word.Text {
-				return about(block+" "+k.Name, k.Doc, k.Limit)
+				return about(block+" "+k.Name, k.Doc)
 			}
 		}
 	}
@@ -43,7 +43,7 @@ func (v *view) hoverLabel(p place) string {
 // hoverHead explains a block or attribute at its definition.
 func (v *view) hoverHead(path string, p place) string {
 	if row := check.BlockRow(path); row != nil {
-		return about(path, row.Doc, row.Limit)
+		return about(path, row.Doc)
 	}
 	if r := row(path); r != nil {
 		return v.hoverAttribute(path, r, p.word)
@@ -52,7 +52,7 @@ func (v *view) hoverHead(path string, p place) string {
 }
 
 func (v *view) hoverAttribute(path string, row *dsl.Row, word dsl.Token) string {
-	text := about(path, row.Doc, row.Limit) + facts(row)
+	text := about(path, row.Doc) + facts(row)
 	at := v.pos(v.path, word.Offset)
 	for _, s := range v.doc.Settings {
 		if s.Name.Start == at && s.Text != "" {
@@ -86,7 +86,7 @@ func (v *view) hoverValue(p place) string {
 	}
 	if s.row != nil {
 		if o := option(s.row, word); o != nil {
-			text := about(s.row.Path+" = "+word, o.Doc, o.Limit)
+			text := about(s.row.Path+" = "+word, o.Doc)
 			for _, a := range o.Args {
 				text += fmt.Sprintf("- `%s`: %s; default %s\n", a.Path, cmp.Or(a.Doc, a.Takes()), a.DefaultWords())
 			}
@@ -98,7 +98,7 @@ func (v *view) hoverValue(p place) string {
 	}
 	for _, w := range check.Words() {
 		if w.Name == word {
-			return about(signature(w), w.Doc, dsl.Limit{})
+			return about(signature(w), w.Doc)
 		}
 	}
 	return ""
@@ -107,13 +107,13 @@ func (v *view) hoverValue(p place) string {
 func (v *view) hoverArgument(s spot, name string) string {
 	if s.option != nil {
 		if row := argument(s.option, call{key: name}); row != nil {
-			return about(s.option.Name+"("+name+")", row.Doc, row.Limit) + facts(row)
+			return about(s.option.Name+"("+name+")", row.Doc) + facts(row)
 		}
 	}
 	if d := v.definition(s.call.name, "bias", "mask", "table"); d != nil {
 		for _, a := range d.Params {
 			if a.Name == name {
-				return about(d.Name+"("+name+")", "an argument of the "+d.Kind, dsl.Limit{}) + "- default: " + a.Default + "\n"
+				return about(d.Name+"("+name+")", "an argument of the "+d.Kind) + "- default: " + a.Default + "\n"
 			}
 		}
 	}
@@ -139,7 +139,7 @@ func (v *view) hoverName(name string, kinds ...string) string {
 	if len(d.Params) > 0 {
 		head += "(" + params(d) + ")"
 	}
-	text := about(head, d.Doc, dsl.Limit{})
+	text := about(head, d.Doc)
 	if src := v.definitionText(d); src != "" {
 		text += "```arith\n" + src + "\n```\n"
 	}
@@ -184,13 +184,10 @@ func signature(w check.Word) string {
 }
 
 // about is the head of an explanation.
-func about(name, doc string, l dsl.Limit) string {
+func about(name, doc string) string {
 	text := "**" + name + "**\n\n"
 	if doc != "" {
 		text += doc + "\n\n"
-	}
-	if l.Code != "" {
-		text += fmt.Sprintf("*Not compiled yet (%s); today: %s*\n\n", l.Code, l.Today)
 	}
 	return text
 }

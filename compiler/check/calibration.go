@@ -68,7 +68,7 @@ func (c *checker) capture(name string, k *Calibration, read *Spec) {
 }
 
 // calibratedToday describes which stages can be calibrated.
-var calibratedToday = dsl.Limit{Code: "E0450", Today: "one layer of a stage whose model is an encoder and a decoder"}
+var calibratedToday = limit{"E0450", "one layer of a stage whose model is an encoder and a decoder"}
 
 // stage returns the stage of the given name, or nil.
 func (s *Spec) stage(name string) *Stage {

@@ -26,9 +26,6 @@ func (c *checker) choice(row *dsl.Row, path string, e *dsl.Expr) *value {
 		if !c.ofKind(o.Kinds, e.Head, path+" = "+o.Name) {
 			return nil
 		}
-		if o.Code != "" {
-			c.limited(o.Limit, e.Head, "%s = %s", path, o.Name)
-		}
 		return c.option(o, path, e)
 	}
 	c.report("E0208", e.Head, "%s cannot be %q", path, e.Text).WithHelp("%s", diag.DidYouMean(e.Text, names, "one of"))

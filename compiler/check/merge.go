@@ -347,11 +347,8 @@ func (c *checker) checkKind() {
 		c.report("E0307", c.where("task"), "no task is named").WithHelp("write task KIND { … }; kinds are %s", strings.Join(names, ", "))
 		return
 	}
-	if i := slices.Index(names, label.Name); i >= 0 {
+	if slices.Contains(names, label.Name) {
 		c.kind = label.Name
-		if k := c.lang.schema.Kinds[i]; k.Code != "" {
-			c.limited(k.Limit, label.Range, "task %s", k.Name)
-		}
 		return
 	}
 	c.report("E0208", label.Range, "there is no task %q", label.Name).WithHelp("%s", diag.DidYouMean(label.Name, names, "tasks are"))

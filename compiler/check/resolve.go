@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/compiler/expr"
-	"github.com/arithlang/mlc/dsl"
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
@@ -281,9 +280,12 @@ func (c *checker) report(code string, r diag.Range, format string, args ...any) 
 	return d
 }
 
+// A limit is the code of a finding about what parses but is not compiled yet, and what works today.
+type limit struct{ code, today string }
+
 // limited records a construct that is not compiled yet, for Lowerable.
-func (c *checker) limited(l dsl.Limit, r diag.Range, format string, args ...any) {
-	d := diag.New(l.Code, r, "%s is not compiled yet", fmt.Sprintf(format, args...)).WithHelp("today: %s", l.Today)
+func (c *checker) limited(l limit, r diag.Range, format string, args ...any) {
+	d := diag.New(l.code, r, "%s is not compiled yet", fmt.Sprintf(format, args...)).WithHelp("today: %s", l.today)
 	c.limits = append(c.limits, d)
 }
 

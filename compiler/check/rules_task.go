@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/arithlang/mlc/compiler/tasks"
-	"github.com/arithlang/mlc/dsl"
 )
 
 // checkTask reports attributes that the kind of task needs, and attributes that it cannot
@@ -114,17 +113,17 @@ func (c *checker) limitTask(t *Task) {
 	for _, l := range []struct {
 		holds bool
 		path  string // of the attribute
-		dsl.Limit
+		limit
 	}{
-		{!t.Sequence && !slices.Contains(seq2seqKinds, t.Kind), "task", dsl.Limit{Code: "E0401", Today: loop}},
-		{t.Sequence && t.Base > 10, "task.base", dsl.Limit{Code: "E0402", Today: "a base of at most 10"}},
-		{!t.Sequence && t.Hinted(), "task.hints", dsl.Limit{Code: "E0403", Today: loop}},
-		{!t.Sequence && t.RandomPad > 0, "task.random_pad", dsl.Limit{Code: "E0404", Today: "pad = zero(to = …)"}},
-		{t.Examples > 0 && (!t.Sequence || t.Below > 0), "task.examples", dsl.Limit{Code: "E0405",
-			Today: "train.budget = 20Mexamples, which says for how long to train"}},
-		{t.Sequence && t.Used && (t.Hinted() || t.RandomPad > 0), "task.vocabulary", dsl.Limit{Code: "E0407", Today: "vocabulary = full, or no hints and no random_pad"}},
-		{t.Sequence && t.Kind == "sum", "task", dsl.Limit{Code: "E0408", Today: "an encoder-decoder"}},
-		{!t.Sequence && t.LossOnAll && !t.reads(), "task.loss_on", dsl.Limit{Code: "E0406", Today: "loss_on = answer"}},
+		{!t.Sequence && !slices.Contains(seq2seqKinds, t.Kind), "task", limit{"E0401", loop}},
+		{t.Sequence && t.Base > 10, "task.base", limit{"E0402", "a base of at most 10"}},
+		{!t.Sequence && t.Hinted(), "task.hints", limit{"E0403", loop}},
+		{!t.Sequence && t.RandomPad > 0, "task.random_pad", limit{"E0404", "pad = zero(to = …)"}},
+		{t.Examples > 0 && (!t.Sequence || t.Below > 0), "task.examples", limit{"E0405",
+			"train.budget = 20Mexamples, which says for how long to train"}},
+		{t.Sequence && t.Used && (t.Hinted() || t.RandomPad > 0), "task.vocabulary", limit{"E0407", "vocabulary = full, or no hints and no random_pad"}},
+		{t.Sequence && t.Kind == "sum", "task", limit{"E0408", "an encoder-decoder"}},
+		{!t.Sequence && t.LossOnAll && !t.reads(), "task.loss_on", limit{"E0406", "loss_on = answer"}},
 	} {
 		if !l.holds {
 			continue
@@ -133,7 +132,7 @@ func (c *checker) limitTask(t *Task) {
 		if l.path != "task" {
 			what = fmt.Sprintf("%s = %s", l.path, c.get(l.path).text)
 		}
-		c.limited(l.Limit, c.at(l.path), "%s", what)
+		c.limited(l.limit, c.at(l.path), "%s", what)
 	}
 }
 

@@ -167,9 +167,6 @@ func (c *checker) value(row *dsl.Row, path string, e *dsl.Expr) *value {
 		return nil
 	}
 	v.at = e.Range
-	if row.Code != "" && v.text != dsl.Format(c.defaultOf(row)) {
-		c.limited(row.Limit, e.Range, "%s = %s", path, text(e))
-	}
 	return v
 }
 

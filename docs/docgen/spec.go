@@ -41,7 +41,7 @@ func specPage() string {
 	schema := dsl.NewSchema()
 	b.WriteString("\n## Tasks\n\nThe label of the block `task` is the kind of problems.\n\n| task | answer |\n|---|---|\n")
 	for _, k := range schema.Kinds {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", k.Name, k.Doc+later(k.Limit))
+		fmt.Fprintf(&b, "| `%s` | %s |\n", k.Name, k.Doc)
 	}
 	blockSections(&b, schema)
 	b.WriteString(trainings)
@@ -311,7 +311,7 @@ func blockSections(b *strings.Builder, s *dsl.Schema) {
 		var heads, docs []string
 		for _, row := range sec.blocks {
 			heads = append(heads, blockHead(row))
-			docs = append(docs, row.Doc+later(row.Limit))
+			docs = append(docs, row.Doc)
 		}
 		fmt.Fprintf(b, "\n### %s\n\n%s.\n%s", strings.Join(heads, ", "), sentence(strings.Join(docs, "; ")), sec.table)
 		for _, l := range sec.lists {
@@ -342,7 +342,7 @@ func attributes(s *dsl.Schema, block string) (string, []choiceList) {
 		if r == nil {
 			continue
 		}
-		doc := r.Doc + later(r.Limit)
+		doc := r.Doc
 		if r.Kinds != "" {
 			doc += "; " + tasksOf(s, r.Kinds)
 		}
@@ -357,7 +357,7 @@ func attributes(s *dsl.Schema, block string) (string, []choiceList) {
 	return "\n| attribute | value | default | |\n|---|---|---|---|\n" + table.String(), lists
 }
 
-func explained(o dsl.Option) bool { return o.Doc != "" || len(o.Args) > 0 || o.Code != "" }
+func explained(o dsl.Option) bool { return o.Doc != "" || len(o.Args) > 0 }
 
 // choices lists the options of a Choice, with their arguments below them.
 func choices(s *dsl.Schema, r *dsl.Row, indent string) string {
@@ -370,10 +370,10 @@ func choices(s *dsl.Schema, r *dsl.Row, indent string) string {
 	var b strings.Builder
 	written := map[string]string{} // by arguments, the option that they were written for
 	for _, o := range r.Choices {
-		fmt.Fprintf(&b, "%s- `%s`%s\n", indent, o.Name, after(": ", o.Doc+later(o.Limit)+tasks(o.Kinds)))
+		fmt.Fprintf(&b, "%s- `%s`%s\n", indent, o.Name, after(": ", o.Doc+tasks(o.Kinds)))
 		var args strings.Builder
 		for _, a := range o.Args {
-			fmt.Fprintf(&args, "%s  - `%s`%s: %s (%s)\n", indent, a.Path, after(", ", a.Doc+later(a.Limit)+tasks(a.Kinds)), a.Takes(), a.DefaultWords())
+			fmt.Fprintf(&args, "%s  - `%s`%s: %s (%s)\n", indent, a.Path, after(", ", a.Doc+tasks(a.Kinds)), a.Takes(), a.DefaultWords())
 			if slices.ContainsFunc(a.Choices, explained) {
 				args.WriteString(choices(s, &a, indent+"    "))
 			}
@@ -386,14 +386,6 @@ func choices(s *dsl.Schema, r *dsl.Row, indent string) string {
 		b.WriteString(args.String())
 	}
 	return b.String()
-}
-
-// later says of a limit that it is one.
-func later(l dsl.Limit) string {
-	if l.Code == "" {
-		return ""
-	}
-	return fmt.Sprintf(" *(not compiled yet: [%s](codes.md#%s))*", l.Code, strings.ToLower(l.Code))
 }
 
 func after(sep, text string) string {
