@@ -221,7 +221,10 @@ func TestBiasScale(t *testing.T) {
 		says   []string
 	}{
 		{"more and less", [][]float64{{-1, 3}}, []string{"−3", "3"}},
+		{"less than more", [][]float64{{-4, 1}}, []string{"−4", "4"}},
+		{"no 1", [][]float64{{-1, 0.5}}, []string{"−1", "1"}},
 		{"less alone", [][]float64{{-4, -2}}, []string{"−4", "−2"}},
+		{"less and none", [][]float64{{-4, 0}}, []string{"−4", "0"}},
 		{"more alone", [][]float64{{0, 2}}, []string{"0", "2"}},
 		{"equal", [][]float64{{2, 2}}, []string{"2", "3"}},
 		{"masked", [][]float64{{inf, 2, math.NaN(), 5}}, []string{"2", "5"}},

@@ -123,7 +123,7 @@ func (f *folder) runs() ([]*row, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	start := time.Now()
-	if f.rows != nil && start.Sub(f.read) < max(leastPause, pauseRatio*f.took) {
+	if start.Sub(f.read) < max(leastPause, pauseRatio*f.took) {
 		return f.rows, nil
 	}
 	root, err := os.OpenRoot(f.path)

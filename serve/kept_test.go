@@ -1,7 +1,9 @@
 package serve
 
 import (
+	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,12 +16,16 @@ import (
 )
 
 // TestPagesAsKept compares the pages of finished runs with a file: their words, and hashes of their
-// drawings, of their numbers and of the whole. After a change that is right, run it with -update.
+// drawings, of their numbers, of styles and scripts in them, and of the whole. After a change that
+// is right, run it with -update.
 func TestPagesAsKept(t *testing.T) {
 	dir := runsCopy(t)
 	put(t, dir, "prose/run.json", `{"name":"prose","seed":3,"host":"n1","budget":{"steps":20},"axes":["train.seed"]}`)
 	put(t, dir, "prose/metrics.jsonl", `{"step":10,"examples":80,"tokens":640,"loss":2.5,"lr":0.001,"grad_norm":1,"held_out_loss":2.625,"seconds":4}`+"\n"+
 		`{"step":20,"examples":160,"tokens":1280,"loss":1.25,"lr":0.0005,"grad_norm":0.5,"held_out_loss":1.375,"seconds":9}`+"\n")
+	put(t, dir, "tale/run.json", `{"name":"tale","seed":4,"host":"n1","started":"2026-11-27T10:20:30Z","budget":{"time":60000000000}}`)
+	put(t, dir, "tale/spec.arith", "arith 2\n\ntask text {\n  path = \"tale.txt\"\n}\n")
+	put(t, dir, "tale/eval/result.json", `{"metric":"bits","text":{"of":"its last tenth","characters":12345,"loss":1.25,"bits":1.803369}}`)
 	put(t, dir, "stages/run.json", `{"name":"stages","seed":1,"stages":[{"name":"first","kind":"training","budget":{"steps":20}},{"name":"second","kind":"training","budget":{"steps":20}}]}`)
 	put(t, dir, "stages/first/metrics.jsonl", reported(10, 2)+reported(20, 1))
 	put(t, dir, "stages/second/metrics.jsonl", reported(10, 0.5))
@@ -27,18 +33,29 @@ func TestPagesAsKept(t *testing.T) {
 	server := served(t, faked(dir))
 	var now strings.Builder
 	for _, path := range []string{
-		"/", "/?q=embeddings", "/?sort=ood&down=1", "/run?run=embeddings/abacus-2", "/run?run=embeddings/nope-1", "/run?run=successor", "/run?run=prose", "/run?run=stages", "/run?run=broken", "/run?run=absent",
+		"/", "/?q=embeddings", "/?sort=ood&down=1", "/run?run=embeddings/abacus-2", "/run?run=embeddings/nope-1", "/run?run=successor", "/run?run=prose", "/run?run=tale", "/run?run=stages", "/run?run=broken", "/run?run=absent",
 		"/compare?run=embeddings/abacus-1&run=embeddings/abacus-2&run=embeddings/nope-1", "/compare?run=embeddings/abacus-1&run=embeddings/abacus-2&each=1", "/compare?run=prose&run=successor", "/compare?run=absent&run=successor",
 		"/stages?run=successor", "/explain?run=successor&stage=ir", "/explain?run=successor&stage=absent", "/biases?run=successor", "/shorter?run=successor", "/absent",
 	} {
 		status, text, headers := got(t, "GET", server.URL+path, nil)
 		fmt.Fprintf(&now, "== %s: %d %s\n%s\n", path, status, headers.Get("Content-Type"), kept(text, dir, server.URL))
 	}
+	file, err := filepath.Abs("testdata/pages.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	c := faked(dir)
+	for _, names := range [][]string{{"prose"}, {"embeddings/abacus-1", "embeddings/abacus-2", "embeddings/nope-1"}, {"tale", "broken"}} {
+		text, err := Report(t.Context(), c, names)
+		c.Biases = func(context.Context, string) ([]Bias, error) { return nil, errors.New("out of order") }
+		fmt.Fprintf(&now, "== report of %q: %v\n%s\n", names, err, kept(string(text), dir, server.URL))
+	}
 	_, _, headers := got(t, "GET", server.URL+"/", nil)
 	for _, h := range []string{"Content-Security-Policy", "X-Content-Type-Options", "Referrer-Policy", "Cross-Origin-Opener-Policy", "Cross-Origin-Resource-Policy", "Cache-Control"} {
 		fmt.Fprintf(&now, "%s: %s\n", h, headers.Get(h))
 	}
-	golden.Compare(t, "testdata/pages.txt", now.String())
+	golden.Compare(t, file, now.String())
 }
 
 var (
@@ -55,6 +72,7 @@ func kept(page, dir, server string) string {
 	page = strings.NewReplacer(dir, "RUNS", filepath.Dir(dir), "TEMP", server, "SERVER").Replace(version.ReplaceAllString(page, ""))
 	hash := func(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))[:12] }
 	words := drawing.ReplaceAllStringFunc(page, func(svg string) string { return " drawing " + hash(svg) + " " })
+	words = inlineParts.ReplaceAllStringFunc(words, func(part string) string { return "\ninline " + hash(part) + "\n" })
 	words = element.ReplaceAllString(block.ReplaceAllString(words, "\n"), " ")
 	words = numbers.ReplaceAllStringFunc(words, func(rows string) string { return "\nnumbers " + hash(rows) })
 	return regexp.MustCompile(`[ \t]*\n\s*`).ReplaceAllString(words, "\n") + "page " + hash(page)

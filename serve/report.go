@@ -71,7 +71,7 @@ func opened(dir string, c *Config) (*view, error) {
 // among returns those runs that differ from v only in the seed.
 func (v *view) among(runs []*view) (out []*view) {
 	for _, o := range runs {
-		if o != v && len(siblings(v.Run, []*row{{Run: o.Run}})) > 0 {
+		if len(siblings(v.Run, []*row{{Run: o.Run}})) > 0 {
 			out = append(out, o)
 		}
 	}

@@ -203,12 +203,10 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 	}
 	all, lines := listed(rows)
 	key, down := r.FormValue("sort"), r.FormValue("down") != ""
-	if key != "" {
-		order(lines, all, key, down)
-	} else {
-		order(lines, all, "started", true)
+	if key == "" {
 		key, down = "started", true
 	}
+	order(lines, all, key, down)
 	parts, err := listParts(rows)
 	if err != nil {
 		return err

@@ -219,9 +219,7 @@ func (s *Server) withSeeds(v *view) error {
 	if err != nil {
 		return err
 	}
-	of := *v.Run
-	of.Dir = v.Key
-	for i, other := range siblings(&of, rows) {
+	for i, other := range siblings(v.Run, rows) {
 		if i == mostSeeds {
 			break
 		}

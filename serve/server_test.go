@@ -276,28 +276,35 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// TestAskIsCancelled stops work when its request ends.
+// TestAskIsCancelled tells the script of work that goes on, and stops it when its request ends.
 func TestAskIsCancelled(t *testing.T) {
 	c := faked(runsCopy(t))
 	ended := make(chan bool, 1)
-	begun := make(chan bool, 1)
-	c.Solve = func(ctx context.Context, _, _ string, _ int, _ bool, _ func(string)) (*Answer, error) {
-		begun <- true
+	c.Solve = func(ctx context.Context, _, _ string, _ int, _ bool, say func(string)) (*Answer, error) {
+		say("Solving …")
 		<-ctx.Done()
 		ended <- true
 		return nil, ctx.Err()
 	}
 	server := served(t, c)
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, "POST", server.URL+"/solve", strings.NewReader("run=successor&problem=1"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Origin", server.URL)
+	r.Header.Set("X-Part", "1")
 	letIn(r)
-	go http.DefaultClient.Do(r)
-	<-begun
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if line, err := bufio.NewReader(answer.Body).ReadString('\n'); line != `{"say":"Solving …"}`+"\n" {
+		t.Errorf("while the trainer works, the script hears %q, %v", line, err)
+	}
 	cancel()
 	select {
 	case <-ended:
@@ -430,5 +437,43 @@ func TestThousand(t *testing.T) {
 		if n := strings.Count(text, "</tr>"); n != 1001 || !strings.Contains(text, "1000 stopped") {
 			t.Errorf("%d lines", n)
 		}
+	}
+}
+
+// TestFolder finds runs through a relative path with a link. The list of runs is read again after
+// ten times the time of a reading.
+func TestFolder(t *testing.T) {
+	dir := runsCopy(t)
+	t.Chdir(filepath.Dir(dir))
+	if err := os.Symlink("runs", "link"); err != nil {
+		t.Skip(err)
+	}
+	f, err := openFolder("link")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if err := f.run("successor", func(damage.Path) {}); err != nil {
+		t.Error(err)
+	}
+	listed := func() int {
+		rows, err := f.runs()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(rows)
+	}
+	all := listed()
+	put(t, dir, "new/run.json", ofSteps)
+	if got := listed(); got != all {
+		t.Errorf("at once, %d runs are listed, want %d", got, all)
+	}
+	f.read, f.took = time.Now().Add(-time.Minute), 10*time.Second
+	if got := listed(); got != all {
+		t.Errorf("a minute after a reading of ten seconds, %d runs are listed, want %d", got, all)
+	}
+	f.took = time.Second
+	if got := listed(); got != all+1 {
+		t.Errorf("later, %d runs are listed, want %d", got, all+1)
 	}
 }

@@ -114,7 +114,7 @@ func siblings(of *list.Run, all []*row) (out []*row) {
 		return nil
 	}
 	for _, r := range all {
-		if r.Dir != of.Dir && record.Seeds(r.Seed, r.InitSeed) != record.Seeds(of.Seed, of.InitSeed) && r.Budget == of.Budget && maps.Equal(seedless(r.Settings), mine) {
+		if record.Seeds(r.Seed, r.InitSeed) != record.Seeds(of.Seed, of.InitSeed) && r.Budget == of.Budget && maps.Equal(seedless(r.Settings), mine) {
 			out = append(out, r)
 		}
 	}

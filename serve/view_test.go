@@ -1,10 +1,14 @@
 package serve
 
 import (
+	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/arithlang/mlc/plot"
 	"github.com/arithlang/mlc/plot/list"
@@ -75,6 +79,10 @@ func TestPace(t *testing.T) {
 		{"a time", []track.Report{report(10), report(20)}, train.Budget{Time: 40 * time.Second}, 16, 30 * time.Second, 0.25, "0.250"},
 		{"FLOP", []track.Report{report(10), report(20)}, train.Budget{FLOP: 1e9}, 16, -1, -1, ""},
 		{"at the end", []track.Report{report(50), report(100)}, train.Budget{Steps: 100}, 16, 0, 1, "1.000"},
+		{"a slow one", []track.Report{{Step: 1, Examples: 1, Seconds: 10}, {Step: 2, Examples: 2, Seconds: 20}}, train.Budget{Examples: 4}, 0.1, 20 * time.Second, 0.5, "0.500"},
+		{"one step", []track.Report{{Step: 1, Examples: 8, Seconds: 4}}, train.Budget{Steps: 1}, 2, 0, 1, "1.000"},
+		{"one example", []track.Report{{Step: 1, Examples: 1, Seconds: 4}}, train.Budget{Examples: 1}, 0.25, 0, 1, "1.000"},
+		{"no example", []track.Report{{Step: 1, Seconds: 4}}, train.Budget{Examples: 64}, 0, -1, 0, "0.000"},
 		{"beyond", []track.Report{report(50), report(110)}, train.Budget{Steps: 100}, 16, -1, 1.1, "1.000"},
 		{"of late", many, train.Budget{Steps: 40}, 16, 5 * time.Second, 0.75, "0.750"},
 	} {
@@ -83,6 +91,46 @@ func TestPace(t *testing.T) {
 		if rate != c.rate || left != c.left || v.fraction() != c.fraction || v.Progress() != c.progress {
 			t.Errorf("%s: %g examples/s, %v left, %g used, %q; want %g, %v, %g, %q", c.name, rate, left, v.fraction(), v.Progress(), c.rate, c.left, c.fraction, c.progress)
 		}
+	}
+}
+
+// TestFacts has the last report of a run, and how fast it goes on.
+func TestFacts(t *testing.T) {
+	half, loss := 0.5, math.Ln2
+	end := track.Report{Step: 1200, Examples: 9600, Loss: 2.5, Seconds: 61}
+	measured, both := end, end
+	measured.ExactMatch = &half
+	both.ExactMatch, both.HeldOutLoss = &half, &loss
+	read := end
+	read.HeldOutLoss = &loss
+	slow := end
+	slow.Examples = 40
+	const first, last = "step 1,200 of 2400 steps|loss 2.5 nats a token|", "|trained for 1 min 01 s "
+	for _, c := range []struct {
+		name  string
+		r     track.Report
+		state list.State
+		want  string
+	}{
+		{"a loss", end, list.Stopped, first + "examples/s 157 " + last},
+		{"exact match", measured, list.Stopped, first + "exact match 50.00 % held-out problems, while training|examples/s 157 " + last},
+		{"both", both, list.Stopped, first + "exact match 50.00 % held-out problems, while training|examples/s 157 " + last},
+		{"a text", read, list.Stopped, first + "held-out loss 0.693 nats a token; 1 bits|examples/s 157 " + last},
+		{"running", end, list.Running, first + "examples/s 157 |time left 1 min 01 s " + last},
+		{"slow", slow, list.Running, first + "examples/s 1 |time left 1 min 01 s " + last},
+	} {
+		v := &view{Run: &list.Run{State: c.state}, Runs: &plot.Run{Trainings: []plot.Training{{Reports: []track.Report{c.r}}}}, How: record.Training{Budget: train.Budget{Steps: 2400}}}
+		var got []string
+		for _, f := range v.Facts() {
+			got = append(got, f.Name+" "+f.Value+" "+f.Note)
+		}
+		if diff := cmp.Diff(c.want, strings.Join(got, "|")); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
+	v := &view{Run: &list.Run{State: list.Running}, Runs: new(plot.Run)}
+	if got := v.Facts(); got != nil {
+		t.Errorf("before the first report: %+v", got)
 	}
 }
 
