@@ -79,14 +79,18 @@ func (c *Figures) resultRows(runs []*plot.Run) []Row {
 // wideResults returns tables of exact match with a line for each run, and the means over
 // seeds. Adjacent runs with the same columns share a table.
 func (c *Figures) wideResults(runs []*plot.Run) []table {
+	rows := withMeans(c.resultRows(runs))
+	// A row without a result is below the heads of the row before, or of the first result.
+	first := rows[slices.IndexFunc(rows, func(r Row) bool { return r.Result != nil })]
+	columns, _ := first.columns()
+	heads := append([]string{first.title()}, columns...)
 	var all []table
-	for _, r := range withMeans(c.resultRows(runs)) {
-		heads, cells := []string{r.title()}, []any{r.Name}
+	for _, r := range rows {
 		columns, texts := r.Cells()
-		if columns == nil && len(all) > 0 {
-			heads = all[len(all)-1].heads
+		if columns != nil {
+			heads = append([]string{r.title()}, columns...)
 		}
-		heads = append(slices.Clone(heads), columns...)
+		cells := []any{r.Name}
 		for _, text := range texts {
 			cells = append(cells, text)
 		}

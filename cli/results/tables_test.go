@@ -98,7 +98,7 @@ func TestWideResults(t *testing.T) {
 		}
 		got = append(got, text)
 	}
-	want := []string{"exact match, %; [z no result]", "exact match, % 3 4; [a 25.00 25.00]; [b no result]; [c 25.00 25.00]", "exact match, % 5; [d 25.00]"}
+	want := []string{"exact match, % 3 4; [z no result]; [a 25.00 25.00]; [b no result]; [c 25.00 25.00]", "exact match, % 5; [d 25.00]"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

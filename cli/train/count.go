@@ -118,8 +118,8 @@ func (c *Count) checkGPUs(t *train.Config) error {
 		case n < 1 || n > cluster.MostGPUs:
 			return shell.Usagef("--gpus %d: want 1 to %d", n, cluster.MostGPUs)
 		case n > t.Chunks():
-			return shell.Usagef("--gpus %d: a step of %d examples has %d chunks, and each GPU needs one: plan for at most %d, or use a larger --batch or a smaller --chunk",
-				n, t.Batch, t.Chunks(), t.Chunks())
+			return shell.Usagef("--gpus %d: each GPU needs a chunk, and a step of %d examples has %d: plan for fewer, or use a larger --batch or a smaller --chunk",
+				n, t.Batch, t.Chunks())
 		}
 	}
 	return nil

@@ -220,7 +220,7 @@ func TestBenchPlansOtherChunks(t *testing.T) {
 // TestBenchRefusesToCount refuses mistakes, and flags for timing or for another device.
 func TestBenchRefusesToCount(t *testing.T) {
 	for want, flags := range map[string]string{
-		"a step of 50 examples has 4 chunks, and each GPU needs one: plan for at most 4": "--gpus 2,5",
+		"each GPU needs a chunk, and a step of 50 examples has 4: plan for fewer": "--gpus 2,5",
 		"--gpus 0: want 1 to 16384":                                   "--gpus 0",
 		"need --gpus, such as --gpus 1,8,64":                          "--network 400G",
 		`no network is called "token": there are 100G`:                "--gpus 2 --network token",
