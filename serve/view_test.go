@@ -176,6 +176,13 @@ func TestProblemsOfAMean(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
+	uneven := &eval.Result{Settings: eval.Settings{Metric: eval.ExactMatch}, ByCell: []eval.Cell{{Pair: eval.Pair{I: 1, J: 1}, Samples: 10, Correct: 10}, {Pair: eval.Pair{I: 2, J: 2}, Samples: 30, Correct: 2}}}
+	for mean, want := range map[float64]string{0.3: "of 40", (1 + 2./30) / 2: "of 40", 0.5: ""} { // over problems, over cells, over neither
+		uneven.Overall = &mean
+		if got := means(uneven); len(got) != 1 || got[0].Of != want {
+			t.Errorf("a mean of %g: %+v, want %q", mean, got, want)
+		}
+	}
 	r.ID, r.OOD, r.OOD100, r.Overall = set(0.8), nil, nil, nil // mean of other cells
 	if got := means(r); len(got) != 1 || got[0].Of != "" {
 		t.Errorf("of a mean over other cells: %+v", got)

@@ -28,13 +28,16 @@ type crew struct {
 	flagsOf  func(*job) Flags
 	size     int              // trainings at a time
 	queue    []int            // numbers of jobs that have not begun
-	building int              // the job whose trainer is being built; -1: none
+	building int              // the job whose trainer is being built, or none
 	at       map[int]*trainee // running jobs, by number
 	do       chan func()
 	screen   *screen
 	asked    shell.ExitStatus // status for the first signal; ExitOK: no signal yet
 	fatal    error            // the error that ends the series after the running jobs
 }
+
+// none is the number of no job.
+const none = -1
 
 // A trainee is a running training of a crew.
 type trainee struct {
@@ -50,7 +53,7 @@ const redrawn = 100 * time.Millisecond
 // the series; a failed training does not. The first signal makes all trainers save and
 // stop, and the second kills them.
 func (s *series) beside(numbers []int, with func(*job) Flags) error {
-	c := &crew{flagsOf: with, size: min(s.jobsAtOnce, len(numbers)), queue: numbers, building: -1, at: map[int]*trainee{},
+	c := &crew{flagsOf: with, size: min(s.jobsAtOnce, len(numbers)), queue: numbers, building: none, at: map[int]*trainee{},
 		do: make(chan func()), screen: newScreen(s.Err)}
 	own, whole := *s.Shell, s.Builder
 	own.Err = c.screen
@@ -60,7 +63,7 @@ func (s *series) beside(numbers []int, with func(*job) Flags) error {
 	defer stop()
 	tick := time.NewTicker(redrawn)
 	defer tick.Stop()
-	for c.next(); len(c.at) > 0 || c.building >= 0; c.next() {
+	for c.next(); len(c.at) > 0 || c.building != none; c.next() {
 		select {
 		case sig := <-signals:
 			c.signal(sig.(syscall.Signal))
@@ -92,7 +95,7 @@ func (c *crew) over() bool { return c.asked != shell.ExitOK || c.fatal != nil }
 
 // next begins the next jobs while there is room.
 func (c *crew) next() {
-	for c.building < 0 && len(c.at) < c.size && len(c.queue) > 0 && !c.over() {
+	for c.building == none && len(c.at) < c.size && len(c.queue) > 0 && !c.over() {
 		i := c.queue[0]
 		c.queue = c.queue[1:]
 		if c.elsewhere(i) {
@@ -103,7 +106,7 @@ func (c *crew) next() {
 		go func() {
 			p, err := c.Trainer(c.where, of, build.Silent)
 			c.do <- func() {
-				c.building = -1
+				c.building = none
 				switch {
 				case err != nil:
 					c.fatal = cmp.Or(c.fatal, err)
@@ -198,7 +201,7 @@ func (c *crew) draw() {
 	for _, i := range slices.Sorted(maps.Keys(c.at)) {
 		lines = append(lines, fmt.Sprintf("%-*s  %s", c.nameWidth(), c.jobs[i].Point.Name, c.at[i].live))
 	}
-	if c.building >= 0 {
+	if c.building != none {
 		lines = append(lines, fmt.Sprintf("%-*s  %s", c.nameWidth(), c.jobs[c.building].Point.Name, "building its trainer"))
 	}
 	lines = append(lines, fmt.Sprintf("%d of %d trainings are done%s", c.count(done), len(c.jobs), c.progress()))

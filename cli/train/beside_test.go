@@ -126,9 +126,9 @@ func TestCrewEnds(t *testing.T) {
 		"an error":          {fatal: errors.New("no room")},
 		"a signal after it": {asked: 130, fatal: errors.New("no room")},
 	} {
-		c.series, c.size, c.queue, c.building = &series{}, 1, []int{0}, -1
+		c.series, c.size, c.queue, c.building = &series{}, 1, []int{0}, none
 		c.next()
-		if c.building != -1 || len(c.queue) != 1 {
+		if c.building != none || len(c.queue) != 1 {
 			t.Errorf("after %s training %d is begun", name, c.building)
 		}
 	}
@@ -182,7 +182,7 @@ func TestDraw(t *testing.T) {
 	if diff := cmp.Diff([]string{"lr=10    step 9", "lr=100   step 7", "lr=1     building its trainer"}, d.lines[:min(3, len(d.lines))]); diff != "" || len(d.lines) != 4 || !strings.HasPrefix(d.lines[3], "1 of 4 trainings are done") {
 		t.Errorf("%q: %s", d.lines, diff)
 	}
-	w.building = -1
+	w.building = none
 	w.draw()
 	if len(d.lines) != 3 {
 		t.Errorf("nothing is built: %q", d.lines)

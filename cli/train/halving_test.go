@@ -68,6 +68,29 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
+// TestNarrowTexts ranks models of texts by the loss of held-out text.
+func TestNarrowTexts(t *testing.T) {
+	dir := t.TempDir()
+	s := &series{Builder: build.New(&shell.Shell{Err: t.Output()}, nil, build.Maker{}), flags: Flags{Training: flags.Training{Out: dir}}}
+	for name, losses := range map[string]string{"a": `"loss":1,"held_out_loss":3`, "b": `"loss":2,"held_out_loss":1.5`} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name, track.File), []byte(`{"step":10,`+losses+"}\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"a", "b"} {
+		j := job{state: done, budget: train.Budget{Steps: 20}}
+		j.Point.Slug = name
+		s.jobs = append(s.jobs, j)
+	}
+	s.narrow(check.Search{Factor: 2}, 0.5)
+	if kept := s.waiting(); !slices.Equal(kept, []int{1}) || s.jobs[0].left != "left after 50.00 %: held-out loss 3.0000" {
+		t.Errorf("%v go on, and of the other it says %q", kept, s.jobs[0].left)
+	}
+}
+
 // TestHalvable refuses trainings that cannot be trained in parts.
 func TestHalvable(t *testing.T) {
 	for _, c := range []struct {
@@ -79,6 +102,7 @@ func TestHalvable(t *testing.T) {
 		{job{budget: train.Budget{FLOP: 1e9}}, 0, "has a budget in FLOP"},
 		{job{budget: train.Budget{Steps: 1}}, 0.5, "leave out --pause"},
 		{job{budget: train.Budget{Steps: 1}}, 0, ""},
+		{job{staged: true, state: failed}, 0, ""},
 	} {
 		s := &series{flags: Flags{Training: flags.Training{Pause: c.pause}}, jobs: []job{c.job}}
 		if err := s.halvable(); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

@@ -102,6 +102,95 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// TestEnded goes on after a training that has failed or was killed, but not after a mistake in the
+// first command line, a signal or an error of mlc.
+func TestEnded(t *testing.T) {
+	const again = "training 1 of 2 has failed: mlc train x.arith --seed 4\n"
+	broken := errors.New("broken")
+	for _, c := range []struct {
+		err   error
+		ran   bool
+		ends  bool
+		state jobState
+		says  string
+	}{
+		{nil, false, false, done, ""},
+		{shell.ExitStatus(1), false, false, failed, again},
+		{shell.ExitStatus(137), false, false, failed, "training 1 of 2 was killed by the kernel (SIGKILL): probably out of memory: try it with fewer --threads, or on another machine\n" + again},
+		{shell.ExitStatus(shell.ExitUsage), false, true, waiting, ""},
+		{shell.ExitStatus(shell.ExitUsage), true, false, failed, again},
+		{shell.ExitStatus(130), true, true, waiting, ""},
+		{broken, true, true, waiting, ""},
+	} {
+		var said strings.Builder
+		s := &series{Builder: build.New(&shell.Shell{Err: &said}, nil, build.Maker{}), flags: flagsGiven(t, "--seed 4"), jobs: make([]job, 2), ran: c.ran}
+		s.jobs[0].Source.Name = "x.arith"
+		err := s.ended(0, time.Minute, c.err)
+		if c.ends != (err != nil) || err != nil && err != c.err {
+			t.Errorf("after %v it returns %v", c.err, err)
+		}
+		j := s.jobs[0]
+		if j.state != c.state || (j.took == time.Minute) == c.ends || s.ran != (c.ran || !c.ends) {
+			t.Errorf("after %v the state is %v, it took %v, and some training ran: %v", c.err, j.state, j.took, s.ran)
+		}
+		if got := strings.ReplaceAll(said.String(), shell.Hint("train"), "mlc train"); got != c.says {
+			t.Errorf("after %v it says %q, want %q", c.err, got, c.says)
+		}
+	}
+}
+
+// TestFinish ends with the trainings that failed or go on elsewhere, and with commands that show
+// the results.
+func TestFinish(t *testing.T) {
+	for name, c := range map[string]struct {
+		states []jobState
+		quiet  bool
+		says   string
+		fails  bool
+	}{
+		"all done":  {[]jobState{done, done}, false, "next: mlc plot --kind table o/*\n      mlc plot o/*\n", false},
+		"one":       {[]jobState{done}, false, "next: mlc plot --kind table o/0\n      mlc plot o/0\n", false},
+		"quiet":     {[]jobState{done, done}, true, "", false},
+		"elsewhere": {[]jobState{done, away, away}, true, "2 of 3 trainings are still running in other processes\n", true},
+		"failed":    {[]jobState{failed, away}, false, "1 of 2 trainings are still running in other processes\n1 of 2 trainings have failed:\n  mlc train x.arith --out o --resume=auto\n", true},
+		"none":      {nil, false, "", false},
+	} {
+		var said strings.Builder
+		s := &series{Builder: build.New(&shell.Shell{Out: io.Discard, Err: &said}, nil, build.Maker{}), flags: flagsGiven(t, "--out o --resume"), quiet: c.quiet}
+		for i, state := range c.states {
+			j := job{state: state}
+			j.Source.Name, j.Point.Slug = "x.arith", fmt.Sprint(i)
+			s.jobs = append(s.jobs, j)
+		}
+		err := s.finish()
+		got := strings.NewReplacer(shell.Hint("train"), "mlc train", shell.Hint("plot"), "mlc plot").Replace(said.String())
+		if diff := cmp.Diff(c.says, got); diff != "" || errors.Is(err, shell.ErrShown) != c.fails || !c.fails && err != nil {
+			t.Errorf("%s: %v, %s", name, err, diff)
+		}
+	}
+}
+
+// TestWork counts the operations of a budget in steps, examples and FLOP alike.
+func TestWork(t *testing.T) {
+	work := func(budget, args string) float64 {
+		sh := &shell.Shell{Context: t.Context(), Err: t.Output()}
+		p, err := project.Compile(sh, project.Training{Source: project.Source{Base: "../..", Name: "specs/tiny.arith"}, Set: []string{"train.batch=32", "train.budget=" + budget}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return flagsGiven(t, args).work(p)
+	}
+	step := work("1steps", "")
+	for budget, want := range map[string]float64{"3steps": 3 * step, "128examples": 4 * step, "5TFLOP": 5e12, "2m": 0} {
+		if got := work(budget, ""); got != want {
+			t.Errorf("of %s: %g, want %g", budget, got, want)
+		}
+	}
+	if got := work("3steps", "--steps 7"); got != 1 || step < 1e6 {
+		t.Errorf("with a budget for all: %g; of a step: %g", got, step)
+	}
+}
+
 // TestFlagsOfStages passes flags about stages only to specs with stages.
 func TestFlagsOfStages(t *testing.T) {
 	f := flagsGiven(t, "--until calibrate --go-on --out=x --steps 3")
