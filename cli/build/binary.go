@@ -244,8 +244,7 @@ func (b *Builder) goBuild(dir, pkg, binary string) error {
 		fmt.Fprintf(b.Err, "cd %s && %s\n", paths.FromHere(dir), strings.Join(cmd.Args, " "))
 	}
 	text, err := cmd.CombinedOutput()
-	switch err = b.Ended(err); {
-	case err == nil || b.Context.Err() != nil:
+	if err = b.Ended(err); err == nil || b.Context.Err() != nil {
 		return err
 	}
 	return fmt.Errorf("go build of %s failed: %w\n%s%s", paths.FromHere(dir), err, text, buildAdvice(text))
