@@ -34,9 +34,14 @@ func TestOutputsAsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	least, err := os.ReadFile("testdata/least.arith")
+	if err != nil {
+		t.Fatal(err)
+	}
 	const heldOut = `{"step":9,"examples":72,"tokens":640,"loss":1.5,"held_out_loss":%s,"seconds":4}` + "\n"
 	const read = `{"metric":"exact_match","text":{"of":"its last tenth","characters":1234,"loss":%s,"bits":%s}}`
 	for name, text := range map[string]string{
+		"least.arith":              string(least),
 		"texts/a/run.json":         `{"name":"tale","seed":1,"budget":{"steps":9}}`,
 		"texts/a/metrics.jsonl":    fmt.Sprintf(heldOut, "1.4375"),
 		"texts/a/eval/result.json": fmt.Sprintf(read, "1.25", "1.803369"),
@@ -47,7 +52,7 @@ func TestOutputsAsKept(t *testing.T) {
 		"texts/c/metrics.jsonl":    fmt.Sprintf(heldOut, "1.1"),
 		"wrong.arith":              "arith 2\ntask addition {\n  operands = digits(1..3)\n  odrer = reversed\n}\nmodel.width = 10\n",
 		"two.arith":                "arith 2\ninclude \"specs/tiny.arith\"\nsweep { train.seed = [1, 2] }\n",
-		"staged.arith":             "arith 2\ninclude \"specs/tiny.arith\"\nstage first {}\nstage second {\n  from = first\n  train.batch = 48\n  train.chunk = 24\n}\n",
+		"staged.arith":             "arith 2\ninclude \"least.arith\"\nstage first {}\nstage second {\n  from = first\n  train.batch = 8\n  train.chunk = 4\n}\n",
 		"ugly.arith":               "arith 2\n\n\ntask   addition { operands=digits(1..3) }\nmodel.width=  16 // wide\n",
 	} {
 		path := filepath.Join(dir, name)
