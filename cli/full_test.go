@@ -1,7 +1,6 @@
 package cli
 
 import (
-
 	"strings"
 	"syscall"
 	"testing"
@@ -34,17 +33,17 @@ func TestFullDisk(t *testing.T) {
 		"build --check " + least, "build --check --json " + least,
 		"version", "completion bash", "complete train --s",
 	} {
-		run := func(room int) (int, int, string) {
+		try := func(room int) (int, int, string) {
 			d, said := &diskWith{room: room}, new(strings.Builder)
 			code := run(sourceTree(), build.Maker{Generate: toyGenerate, Build: toyBuild}, strings.Fields(line), d, said)
 			return code, d.writes, said.String()
 		}
-		_, writes, _ := run(1 << 20)
+		_, writes, _ := try(1 << 20)
 		if writes == 0 {
 			t.Errorf("mlc %s prints nothing", line)
 		}
 		for room := range writes {
-			if code, _, said := run(room); code != 1 || !strings.Contains(said, "no space left on device") {
+			if code, _, said := try(room); code != 1 || !strings.Contains(said, "no space left on device") {
 				t.Errorf("mlc %s: after %d of %d writes, exit code %d, %q", line, room, writes, code, said)
 			}
 		}
