@@ -6,11 +6,16 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -186,5 +191,69 @@ func TestDraw(t *testing.T) {
 	w.draw()
 	if len(d.lines) != 3 {
 		t.Errorf("nothing is built: %q", d.lines)
+	}
+	w.at[1].live = "step 10"
+	for _, quiet := range []*bool{&w.quiet, &w.Quiet} {
+		*quiet = true
+		if w.draw(); d.lines[0] != "lr=10    step 9" {
+			t.Errorf("quiet, it draws %q", d.lines)
+		}
+		*quiet = false
+	}
+}
+
+// TestCrewStarts runs a script in the place of a trainer. It shows what the trainer says with the
+// name of the training, and gives it a share of the cores.
+func TestCrewStarts(t *testing.T) {
+	if shell.ExeSuffix != "" {
+		t.Skip("there are no scripts")
+	}
+	t.Setenv("MLFLOW_TRACKING_URI", "")
+	script := filepath.Join(t.TempDir(), "trainer")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nprintf '\\rstep 7\\033[K' >&2\nprintf '\\r\\033[Ka warning\\n' >&2\necho \"$@\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var out, said bytes.Buffer
+	s := &series{Builder: build.New(&shell.Shell{Context: t.Context(), Out: &out, Err: &said}, nil, build.Maker{}), flags: flagsGiven(t, "--out o"), jobs: make([]job, 2)}
+	s.jobs[0].Point.Name, s.jobs[0].Point.Slug = "lr=1", "a"
+	w := &crew{series: s, flagsOf: s.flags.of, size: 10 * runtime.GOMAXPROCS(0), building: none, at: map[int]*trainee{}, do: make(chan func()), screen: newScreen(&said)}
+	if err := w.start(0, &build.Product{Binary: script}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	live := ""
+	for len(w.at) > 0 {
+		(<-w.do)()
+		if trains := w.at[0]; trains != nil {
+			live += trains.live + ","
+		}
+	}
+	if !strings.HasPrefix(live, "step 7,") {
+		t.Errorf("its line is %q", live)
+	}
+	if want := "training 1 of 2: lr=1\nlr=1: a warning\nlr=1: done in 0s\n"; said.String() != want {
+		t.Errorf("it says %q, want %q", said.String(), want)
+	}
+	if want := "lr=1:\ntrain --threads 1 --out o/a\n"; out.String() != want || s.jobs[0].state != done {
+		t.Errorf("it prints %q, want %q", out.String(), want)
+	}
+	if err := w.start(1, &build.Product{Binary: script + "s"}, time.Now()); err == nil || !strings.HasPrefix(err.Error(), "cannot run ") || len(w.at) > 0 {
+		t.Errorf("a trainer that is not there: %v", err)
+	}
+}
+
+// TestCrewSignals passes a signal on to all trainers, and remembers the first.
+func TestCrewSignals(t *testing.T) {
+	sleeps := exec.Command("sleep", "60")
+	if err := sleeps.Start(); err != nil {
+		t.Skip(err)
+	}
+	w := &crew{at: map[int]*trainee{3: {cmd: sleeps}}}
+	w.signal(syscall.SIGTERM)
+	if err := sleeps.Wait(); err == nil || err.Error() != "signal: terminated" {
+		t.Errorf("the trainer ends with %v", err)
+	}
+	w.signal(syscall.SIGINT)
+	if w.asked != 143 || !w.over() {
+		t.Errorf("the exit code is %d", w.asked)
 	}
 }

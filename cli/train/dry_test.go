@@ -56,6 +56,13 @@ c         done             -         -        -       -
 		t.Errorf("got\n%swant\n%s", out.String(), want)
 	}
 	out.Reset()
+	for want, some := range map[string][]forecast{"\n1 of 1 to train: about 1h0m without tests\n": all[1:2], "\n0 of 1 to train\n": all[2:]} {
+		out.Reset()
+		if err := writeForecasts(&out, some, 2); err != nil || !strings.HasSuffix(out.String(), want) {
+			t.Errorf("%v, got\n%swant%s", err, out.String(), want)
+		}
+	}
+	out.Reset()
 	if err := writeForecasts(&out, append(all, forecast{Name: "d", State: "new"}), 1); err != nil || !strings.HasSuffix(out.String(), "\n3 of 4 to train\n") {
 		t.Errorf("%v, got\n%s", err, out.String())
 	}

@@ -240,3 +240,101 @@ func TestBring(t *testing.T) {
 		t.Errorf("%v are left", left)
 	}
 }
+
+// TestCopyProgram copies a program that cannot be linked, and replaces none.
+func TestCopyProgram(t *testing.T) {
+	dir := t.TempDir()
+	from, to := filepath.Join(dir, "program"), filepath.Join(dir, "copy")
+	if err := copyProgram(from, to); err == nil {
+		t.Error("a program that is not there is copied")
+	}
+	if err := os.WriteFile(from, []byte("one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := copyProgram(from, to); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(to); string(text) != "one" || err != nil {
+		t.Errorf("%q, %v", text, err)
+	}
+	if info, err := os.Stat(to); err != nil || shell.ExeSuffix == "" && info.Mode().Perm()&0o700 != 0o700 {
+		t.Errorf("its mode is %v, %v", info.Mode(), err)
+	}
+	if err := copyProgram(from, to); err == nil {
+		t.Error("it replaces a program")
+	}
+}
+
+// TestAdd makes no task of a training that is finished or running, and refuses a run of another spec.
+func TestAdd(t *testing.T) {
+	l, _ := someLaunch(t)
+	l.flags.Out, l.tasks = t.TempDir(), nil
+	hash := strings.Repeat("ab", 32)
+	for name, files := range map[string]map[string]string{
+		"tested":  {"run.json": `{"name":"x","spec_hash":"` + hash + `"}`, "eval/result.json": `{"id":1,"by_cell":[]}`},
+		"running": {"run.json": `{"name":"x","spec_hash":"` + hash + `"}`},
+		"other":   {"run.json": `{"name":"x","spec_hash":"` + strings.Repeat("ef", 32) + `"}`},
+	} {
+		for file, text := range files {
+			path := filepath.Join(l.flags.Out, name, file)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	held, err := lock.Try(filepath.Join(l.flags.Out, "running"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	for i, c := range []struct{ name, leftOut, err string }{
+		{"tested", " (1 trained before)", ""}, {"running", " (1 trained before, 1 being trained)", ""}, {"other", " (1 trained before, 1 being trained)", "is a run of another spec: choose another --out"},
+	} {
+		j := &l.jobs[i]
+		j.Point.Slug, j.asked.hash = c.name, hash
+		err := l.add(j)
+		if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) || l.leftOut() != c.leftOut || len(l.tasks) > 0 {
+			t.Errorf("%s: %v,%s, %d tasks", c.name, err, l.leftOut(), len(l.tasks))
+		}
+	}
+	l.before = 0
+	if got := l.leftOut(); got != " (1 being trained)" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestPlace puts runs below --out, and otherwise a run of no sweep into a folder of its own.
+func TestPlace(t *testing.T) {
+	t.Chdir(t.TempDir())
+	here, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		given, point, slug string
+		want               string // below here; ends with * if more follows
+		err                string
+	}{
+		{"", "lr=1", "lr-1", "runs/x", ""},
+		{"o", "lr=1", "lr-1", "runs/x", ""},
+		{"o", "", "", "runs/x", ""},
+		{"", "", "", "runs/x/2*", ""},
+		{"", "lr=1", "Launch", "", "a training of the sweep is named launch, like the folder of the programs"},
+	} {
+		l, _ := someLaunch(t)
+		l.jobs, l.line.Out, l.flags.Out = l.jobs[:1], c.given, "runs/x"
+		l.jobs[0].Point = check.Point{Name: c.point, Slug: c.slug}
+		l.jobs[0].asked.hash = strings.Repeat("ab", 32)
+		err := l.place()
+		if c.err != "" {
+			if err == nil || !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%+v: %v", c, err)
+			}
+			continue
+		}
+		want, more := strings.CutSuffix(filepath.Join(here, filepath.FromSlash(c.want)), "*")
+		if err != nil || l.folder != l.flags.Out || !strings.HasPrefix(l.folder, want) || (l.folder == want) == more {
+			t.Errorf("%+v: %s, %v", c, l.folder, err)
+		}
+	}
+}

@@ -191,6 +191,15 @@ func TestWork(t *testing.T) {
 	}
 }
 
+// TestSaying passes the flags for output on to trainers.
+func TestSaying(t *testing.T) {
+	for want, c := range map[string][2]bool{"": {}, "-q": {true, false}, "--json": {false, true}, "-q --json": {true, true}} {
+		if got := strings.Join(saying(c[0], c[1]), " "); got != want {
+			t.Errorf("quiet and JSON %v: %q, want %q", c, got, want)
+		}
+	}
+}
+
 // TestFlagsOfStages passes flags about stages only to specs with stages.
 func TestFlagsOfStages(t *testing.T) {
 	f := flagsGiven(t, "--until calibrate --go-on --out=x --steps 3")

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"io"
 	"strings"
 	"testing"
 )
@@ -20,6 +21,11 @@ func TestTitled(t *testing.T) {
 	}
 	if b.String() != "seed=1:\na\nb\n" {
 		t.Errorf("%q", b.String())
+	}
+	r, full := io.Pipe()
+	r.Close()
+	if n, err := (&titled{to: full, name: "seed=1"}).Write([]byte("a")); n != 0 || err == nil {
+		t.Errorf("where the title cannot be written, %d bytes are, %v", n, err)
 	}
 }
 
