@@ -26,6 +26,9 @@ func TestStagesAsKept(t *testing.T) {
 		{"successor", nil, "data schedule"},
 		{"small/mixed", nil, "data"},
 		{"bias/addition_abc", nil, ""},
+		{"../cli/testdata/least", []string{"train.budget=2m", "model.embed.position=shifted(max_offset = 50)"}, "data launches:head go:head grad plan:decoder_layer"},
+		{"../cli/testdata/least", []string{"train.budget=5TFLOP", "model.embed.position=none", "train.precision=bf16"}, "data plan:decoder_layer"},
+		{"small/looped", []string{"train.budget=640examples", "model.decoder_only.times=digits", "train.loss=cross_entropy"}, ""},
 	} {
 		sh := &shell.Shell{Context: t.Context(), Err: t.Output()}
 		training := project.Training{Source: project.Source{Base: "../..", Name: "specs/" + c.spec + ".arith"}, Set: c.set}
