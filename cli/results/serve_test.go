@@ -3,9 +3,11 @@ package results
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,6 +18,7 @@ import (
 	"github.com/arithlang/mlc/cli/build"
 	"github.com/arithlang/mlc/cli/project"
 	"github.com/arithlang/mlc/cli/shell"
+	"github.com/arithlang/mlc/runtime/interrupt"
 )
 
 const shownRuns = "../../serve/testdata/runs"
@@ -162,5 +165,102 @@ func TestLeadingTo(t *testing.T) {
 	}
 	if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), `url=http://127.0.0.1:1/?token=a&amp;b"`) {
 		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// TestServeAll serves on all listeners until the context or one of them ends.
+func TestServeAll(t *testing.T) {
+	ended := errors.New("ended")
+	ctx, end := context.WithCancelCause(t.Context())
+	all, at, err := ListenHere(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	over := make(chan error, 1)
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Context().Err() != nil {
+			t.Error("the request has ended before it is answered")
+		}
+		io.WriteString(w, "text")
+	})
+	go func() { over <- ServeAll(&shell.Shell{Context: ctx}, h, all) }()
+	for range 2 {
+		answer, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/", at))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if string(text) != "text" || err != nil {
+			t.Errorf("%q, %v", text, err)
+		}
+	}
+	end(ended)
+	if err := <-over; err != ended {
+		t.Errorf("it ends with %v", err)
+	}
+	if _, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/", at)); err == nil {
+		t.Error("it serves after its end")
+	}
+	if all, _, err = ListenHere(0); err != nil {
+		t.Fatal(err)
+	}
+	all[0].Close()
+	if err := ServeAll(&shell.Shell{Context: t.Context()}, h, all); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("a listener has ended, and it ends with %v", err)
+	}
+}
+
+// TestWithin turns findings into an error, and ends with the request as with a signal.
+func TestWithin(t *testing.T) {
+	_, err := within(t.Context(), func(sh *shell.Shell) (int, error) {
+		fmt.Fprintln(sh.Err, "x.arith:1:1: error")
+		return 0, shell.ErrShown
+	})
+	if err == nil || err.Error() != "x.arith:1:1: error" {
+		t.Error(err)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	n, err := within(ctx, func(sh *shell.Shell) (int, error) {
+		end()
+		<-sh.Context.Done()
+		sh.Say("nobody hears this")
+		return 7, context.Cause(sh.Context)
+	})
+	if _, signal := interrupt.In(err); n != 7 || !signal {
+		t.Errorf("%d, %v", n, err)
+	}
+}
+
+// TestBrowser opens a file that leads to the address, and removes it.
+func TestBrowser(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the browser of another system is not a script")
+	}
+	dir, temp := t.TempDir(), t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	t.Setenv("PATH", dir)
+	remove, err := OpenBrowser("http://127.0.0.1:1/")
+	if err == nil {
+		t.Error("a browser that is not there is opened")
+	}
+	remove()
+	if err := os.WriteFile(filepath.Join(dir, "xdg-open"), []byte("#!/bin/sh\necho $1 >"+dir+"/opened.tmp; /bin/mv "+dir+"/opened.tmp "+dir+"/opened\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if remove, err = OpenBrowser("http://127.0.0.1:1/"); err != nil {
+		t.Fatal(err)
+	}
+	opened := ""
+	for start := time.Now(); opened == "" && time.Since(start) < 10*time.Second; time.Sleep(time.Millisecond) {
+		text, _ := os.ReadFile(filepath.Join(dir, "opened"))
+		opened = strings.TrimSpace(string(text))
+	}
+	if left, err := os.ReadDir(temp); len(left) != 1 || err != nil || opened != filepath.Join(temp, left[0].Name()) {
+		t.Errorf("it opens %q; there are %v, %v", opened, left, err)
+	}
+	remove()
+	if left, err := os.ReadDir(temp); len(left) > 0 || err != nil {
+		t.Errorf("left: %v, %v", left, err)
 	}
 }
