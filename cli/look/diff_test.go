@@ -12,6 +12,7 @@ import (
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/diff"
+	"github.com/arithlang/mlc/runtime/cpu"
 )
 
 // TestDiffReports compares with a fake device on which one kernel differs in a bit, one
@@ -76,5 +77,21 @@ func TestDiffReports(t *testing.T) {
 				t.Errorf("%q is missing in\n%s", want, text.String())
 			}
 		}
+	}
+}
+
+// TestLengths accepts lengths from 1 to 4096.
+func TestLengths(t *testing.T) {
+	for length, ok := range map[int]bool{-1: false, 0: false, 1: true, 4096: true, 4097: false} {
+		cmd := Differences{Lengths: []int{7, length}}
+		if err := cmd.Check(); (err == nil) != ok || err != nil && !errors.As(err, new(shell.UsageError)) {
+			t.Errorf("length %d: %v", length, err)
+		}
+	}
+	if got := sumsOf(cpu.AVX512BF16); got == nil || !got.Flushed {
+		t.Errorf("VDPBF16PS adds as %+v", got)
+	}
+	if got := sumsOf(cpu.AVX512); got != nil {
+		t.Errorf("AVX-512 without it adds as %+v", got)
 	}
 }
