@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -217,6 +218,15 @@ func TestReached(t *testing.T) {
 		if got, want := s.elsewhere(i), name == "begun" || name == "running"; got != want {
 			t.Errorf("%s: made elsewhere: %t", name, got)
 		}
+	}
+	running := slices.IndexFunc(s.jobs, func(j job) bool { return j.Point.Slug == "running" })
+	s.jobs[running].state = waiting
+	if err := s.each([]int{running}, s.flags.of); err != nil || s.jobs[running].state != away {
+		t.Errorf("one after another, the running training is begun: %v", err)
+	}
+	w := &crew{series: s, size: 1, queue: []int{running}, building: none}
+	if w.next(); w.building != none || len(w.queue) > 0 {
+		t.Error("side by side, the running training is begun")
 	}
 }
 
