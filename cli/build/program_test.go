@@ -82,6 +82,17 @@ func TestWriteProgram(t *testing.T) {
 		}
 	}
 
+	// The unfinished files of a killed process go, and the files of others stay.
+	for _, name := range []string{paths.Unfinished + "12", "notes.txt"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("half"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	changed, err := write(t.Context(), "a.go=2", "second/b.go=1")
+	if got := there(); err != nil || !slices.Equal(changed, []string{paths.Unfinished + "12"}) || !slices.Equal(got, []string{"a.go", "notes.txt", "second", "second/b.go"}) {
+		t.Errorf("%v changed, %v are there, %v", changed, got, err)
+	}
+
 	// A current program is not locked: no process waits for another that holds the folder.
 	held, err := paths.Hold(t.Context(), dir)
 	if err != nil {
