@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"io"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -166,5 +167,28 @@ func TestPage(t *testing.T) {
 	}
 	if !bytes.Contains(page, []byte("<title>&lt;tiny&gt;: every stage</title>")) {
 		t.Error("the title is not escaped")
+	}
+}
+
+// TestFollowLine names files from the current folder, in results and in errors.
+func TestFollowLine(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := project.Training{Source: project.Source{Base: root, Name: "cli/testdata/least.arith"}}
+	var out strings.Builder
+	sh := &shell.Shell{Context: t.Context(), Out: &out, Err: t.Output()}
+	p, err := project.Compile(sh, of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(filepath.Join(root, "cli", "testdata"))
+	sh.JSON = true
+	if err := FollowLine(sh, p, of, "12", ""); err != nil || !strings.HasPrefix(out.String(), `{"file":"least.arith","line":12,`) {
+		t.Errorf("%v, %.200s", err, out.String())
+	}
+	if err := FollowLine(sh, p, of, "2", ""); err == nil || err.Error() != "--line: line 2 of least.arith sets nothing" {
+		t.Error(err)
 	}
 }
