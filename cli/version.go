@@ -19,9 +19,14 @@ type provenance struct {
 }
 
 func thisBuild() provenance {
+	info, _ := debug.ReadBuildInfo()
+	return buildOf(info)
+}
+
+// buildOf returns what the Go toolchain recorded of a build. info is nil if it recorded nothing.
+func buildOf(info *debug.BuildInfo) provenance {
 	b := provenance{Version: shell.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
+	if info == nil {
 		return b
 	}
 	b.Module = info.Main.Version
@@ -37,8 +42,9 @@ func thisBuild() provenance {
 }
 
 // versionLine is the output of --version.
-func versionLine() string {
-	b := thisBuild()
+func versionLine() string { return thisBuild().String() }
+
+func (b provenance) String() string {
 	line := fmt.Sprintf("mlc %s %s %s", b.Version, b.Go, b.Platform)
 	if b.Revision != "" {
 		line += " " + b.Revision[:min(12, len(b.Revision))]
