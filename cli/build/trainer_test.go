@@ -25,8 +25,13 @@ func TestTrainer(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip(err)
 	}
+	source, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
 	root := t.TempDir()
 	t.Chdir(root)
+	t.Setenv("MLC_CACHE", filepath.Join(root, "cache"))
 	spec, err := filepath.Abs(filepath.Join(root, "least.arith"))
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +44,7 @@ func TestTrainer(t *testing.T) {
 	text, builds := "1", 0
 	make := func(how Telling) (string, *Product, error) {
 		var said strings.Builder
-		b := New(&shell.Shell{Context: t.Context(), Out: t.Output(), Err: &said}, nil, Maker{
+		b := New(&shell.Shell{Context: t.Context(), Out: t.Output(), Err: &said}, os.DirFS(source), Maker{
 			Generate: func(*compiler.Program, codegen.Options) ([]codegen.File, error) {
 				return []codegen.File{{Path: "main.go", Data: []byte(generatedMark + text)}}, nil
 			},
@@ -75,6 +80,30 @@ func TestTrainer(t *testing.T) {
 	if builds != 4 {
 		t.Errorf("the go command is called %d times, want 4", builds)
 	}
+	where.Apart = true
+	for _, c := range []struct {
+		text string
+		how  Telling
+		want string
+	}{
+		{"1", Brief, building + " (the first one takes longest: it also compiles the shared packages) …\nleast: built in N s\n"},
+		{"1", Brief, ""},
+		{"2", Silent, ""},
+	} {
+		text = c.text
+		said, p, err := make(c.how)
+		if err != nil || said != c.want {
+			t.Errorf("in the cache, %q, %v: %v, %q, want %q", c.text, c.how, err, said, c.want)
+			continue
+		}
+		if made, err := os.ReadFile(p.Binary); string(made) != text || err != nil || !strings.HasPrefix(p.Binary, filepath.Join(root, "cache")) {
+			t.Errorf("%s has %q, %v", p.Binary, made, err)
+		}
+	}
+	if builds != 6 || !HasGo() {
+		t.Errorf("the go command is called %d times, want 6; it is there: %v", builds, HasGo())
+	}
+	where.Apart, text = false, "3"
 	t.Setenv("PATH", "")
 	if _, _, err := make(Brief); err != nil {
 		t.Errorf("without Go, a trainer that is there: %v", err)
@@ -82,6 +111,9 @@ func TestTrainer(t *testing.T) {
 	text = "4"
 	if _, _, err := make(Brief); !errors.Is(err, errNoGo) {
 		t.Errorf("without Go, another trainer: %v", err)
+	}
+	if _, err := FindToolchain(&shell.Shell{Context: t.Context()}); HasGo() || err != errNoGo {
+		t.Errorf("there is a go command in no folder: %v", err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/arithlang/mlc/cli/project"
 	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
@@ -93,5 +94,28 @@ func TestLengths(t *testing.T) {
 	}
 	if got := sumsOf(cpu.AVX512); got != nil {
 		t.Errorf("AVX-512 without it adds as %+v", got)
+	}
+}
+
+// TestCompareKernels leaves out the kernels of earlier trainings.
+func TestCompareKernels(t *testing.T) {
+	training := project.Training{Source: project.Source{Base: "../..", Name: "cli/testdata/least.arith"}, Point: check.Point{Name: "seed=1"}}
+	var out, said bytes.Buffer
+	sh := &shell.Shell{Context: t.Context(), Out: &out, Err: &said}
+	cmd := Differences{Device: "ref", Lengths: []int{2}, Kernel: []string{"argmax"}}
+	done := map[string]bool{}
+	for _, want := range []string{"1", "0"} {
+		out.Reset()
+		said.Reset()
+		if err := cmd.CompareKernels(sh, nil, project.Folders{}, training, done); err != nil {
+			t.Fatal(err)
+		}
+		if (out.Len() > 0) != (want == "1") || said.String() != "seed=1: "+want+" new kernels\n" {
+			t.Errorf("%s new kernels: %q, %q", want, out.String(), said.String())
+		}
+	}
+	cmd.Kernel = []string{"argmix"}
+	if err := cmd.CompareKernels(sh, nil, project.Folders{}, training, done); err == nil || !strings.HasPrefix(err.Error(), `the program has no kernel "argmix": did you mean "argmax"?`) {
+		t.Error(err)
 	}
 }

@@ -155,8 +155,8 @@ func TestFinish(t *testing.T) {
 		"failed":    {[]jobState{failed, away}, false, "1 of 2 trainings are still running in other processes\n1 of 2 trainings have failed:\n  mlc train x.arith --out o --resume=auto\n", true},
 		"none":      {nil, false, "", false},
 	} {
-		var said strings.Builder
-		s := &series{Builder: build.New(&shell.Shell{Out: io.Discard, Err: &said}, nil, build.Maker{}), flags: flagsGiven(t, "--out o --resume"), quiet: c.quiet}
+		var out, said strings.Builder
+		s := &series{Builder: build.New(&shell.Shell{Out: &out, Err: &said}, nil, build.Maker{}), flags: flagsGiven(t, "--out o --resume"), quiet: c.quiet}
 		for i, state := range c.states {
 			j := job{state: state}
 			j.Source.Name, j.Point.Slug = "x.arith", fmt.Sprint(i)
@@ -166,6 +166,12 @@ func TestFinish(t *testing.T) {
 		got := strings.NewReplacer(shell.Hint("train"), "mlc train", shell.Hint("plot"), "mlc plot").Replace(said.String())
 		if diff := cmp.Diff(c.says, got); diff != "" || errors.Is(err, shell.ErrShown) != c.fails || !c.fails && err != nil {
 			t.Errorf("%s: %v, %s", name, err, diff)
+		}
+		table := out.String()
+		out.Reset()
+		s.JSON = true
+		if s.finish(); (table == "") != (c.states == nil) || out.Len() > 0 {
+			t.Errorf("%s: the table is %q, and as JSON %q", name, table, out.String())
 		}
 	}
 }
