@@ -44,7 +44,7 @@ func (s state) conflicts(a access) bool {
 
 // findWaits finds the nodes of a loop over cells that need a barrier before them.
 func findWaits(p *emit.Builder, cells *kernel.For) waits {
-	w := waiter{waits{}, p.Group, p.Aligned, p.Mutable, p.In, map[string]*expr.Expr{}}
+	w := waiter{waits{}, p.Group, p.Aligned, p.Mutable, p.In, map[string]*expr.Expr{}, map[kernel.Stmt]state{}}
 	w.nodes([]kernel.Stmt{cells}, state{})
 	return w.waits
 }
@@ -56,6 +56,7 @@ type waiter struct {
 	mutable map[string]bool
 	in      *expr.Interner
 	lets    map[string]*expr.Expr // meanings of the variables met so far
+	own     map[kernel.Stmt]state // accesses of the nodes met so far
 }
 
 // nodes follows the accesses through a body and returns the state after it.
@@ -70,13 +71,16 @@ func (w *waiter) node(n kernel.Stmt, s state) state {
 	if let, ok := n.(*kernel.Let); ok {
 		w.lets[let.Name] = expr.Subst(let.Value, w.lets)
 	}
-	own := state{}
 	distributed := w.group.Whole && isIndependent(n)
-	if distributed {
-		anywhere(n.(*kernel.For), own)
-	} else {
-		w.accesses(n, own)
+	own, met := w.own[n]
+	switch {
+	case met:
+	case distributed:
+		own = anywhere(n.(*kernel.For))
+	default:
+		own = w.accesses(n)
 	}
+	w.own[n] = own
 	for a := range own {
 		if s.conflicts(a) {
 			w.waits[n] = true
@@ -89,7 +93,8 @@ func (w *waiter) node(n kernel.Stmt, s state) state {
 	}
 	maps.Copy(s, own)
 	if distributed {
-		iterations := waiter{w.waits, emit.Workgroup{Threads: lanesOf(n.(*kernel.For))}, w.aligned, w.mutable, w.in, w.lets}
+		iterations := *w
+		iterations.group = emit.Workgroup{Threads: lanesOf(n.(*kernel.For))}
 		iterations.loop(n.(*kernel.For), state{})
 		return s
 	}
@@ -112,7 +117,8 @@ func (w *waiter) node(n kernel.Stmt, s state) state {
 
 // marks reports whether a node of a loop needs a barrier in some state before the loop.
 func (w *waiter) marks(n *kernel.For, before state) bool {
-	trial := waiter{waits{}, w.group, w.aligned, w.mutable, w.in, w.lets}
+	trial := *w
+	trial.waits = waits{}
 	trial.loop(n, before)
 	return len(trial.waits) > 0
 }
@@ -131,9 +137,10 @@ func outside(s state, body []kernel.Stmt) state {
 	return out
 }
 
-// anywhere adds the accesses of a loop, with unknown owners. It leaves out tiles that each warp
+// anywhere returns the accesses of a loop, with unknown owners. It leaves out tiles that each warp
 // has for itself.
-func anywhere(l *kernel.For, s state) {
+func anywhere(l *kernel.For) state {
+	s := state{}
 	for n := range kernel.All([]kernel.Stmt{l}) {
 		for _, a := range depend.Of(n) {
 			if len(a.Index) > 0 && !l.Own[a.Name] {
@@ -141,6 +148,7 @@ func anywhere(l *kernel.For, s state) {
 			}
 		}
 	}
+	return s
 }
 
 // loop follows a loop until an iteration finds nothing new.
@@ -157,9 +165,10 @@ func (w *waiter) loop(n *kernel.For, before state) state {
 	}
 }
 
-// accesses adds the accesses of a node without its body. It leaves out the writes of a product
+// accesses returns the accesses of a node without its body. It leaves out the writes of a product
 // in tiles, which come after a barrier of the product.
-func (w *waiter) accesses(n kernel.Stmt, s state) {
+func (w *waiter) accesses(n kernel.Stmt) state {
+	s := state{}
 	d, ok := n.(*kernel.Dot)
 	tiled := ok && product.InTiles(d)
 	for _, a := range depend.Of(n) {
@@ -167,6 +176,7 @@ func (w *waiter) accesses(n kernel.Stmt, s state) {
 			s[access{a.Name, a.Write, w.of(n, a)}] = true
 		}
 	}
+	return s
 }
 
 // of returns the owner of a node's access. Elements of a reduction go to the lanes, some at a
