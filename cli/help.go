@@ -25,8 +25,11 @@ func (c *helpCmd) Run(b *build.Builder) error {
 // versionCmd is the verb version.
 type versionCmd struct{}
 
-// Run prints what --version prints.
+// Run prints what --version prints, or where the command comes from, as JSON.
 func (versionCmd) Run(sh *shell.Shell) error {
+	if sh.JSON {
+		return sh.PrintJSON(thisBuild())
+	}
 	_, err := fmt.Fprintln(sh.Out, versionLine())
 	return err
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -111,25 +110,10 @@ func readRecord(dir string) (record.Record, error) {
 		err = damage.At(dir).Join(calibrate.RecordFile).ReadJSON(&rec)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return rec, noRun(dir)
+		return rec, record.NoRun(dir)
 	}
 	return rec, err
 }
-
-// noRun describes why a path is not a run directory.
-func noRun(dir string) error {
-	if _, err := os.Stat(dir); err != nil {
-		return fmt.Errorf("%s is no run directory: there is no such folder; %s", dir, passRun)
-	}
-	for _, below := range []string{"*", "*/*"} {
-		if found, _ := filepath.Glob(record.Path(filepath.Join(dir, below))); len(found) > 0 {
-			return fmt.Errorf("%s is no run directory, but has some in it: pass %s", dir, filepath.Join(dir, below))
-		}
-	}
-	return fmt.Errorf("%s is no run directory: it has no run.json; %s", dir, passRun)
-}
-
-const passRun = "pass the folder that training has named, such as runs/NAME/<time>-<hash>"
 
 // Evaluations lists the folders below eval that have a result, except the one that the spec
 // asks for.

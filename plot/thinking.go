@@ -38,7 +38,7 @@ func LoadThinking(path string) (*thinking.Thinking, error) {
 	}
 	t := new(thinking.Thinking)
 	if json.Unmarshal(text, t) != nil || t.Expected == "" || len(t.After) == 0 || len(t.After[0]) == 0 {
-		return nil, fmt.Errorf("%s is neither a run directory nor what solve --thinking --json prints for one problem: %s", path, passRun)
+		return nil, fmt.Errorf("%s is neither a run directory nor what solve --thinking --json prints for one problem", path)
 	}
 	return t, nil
 }

@@ -315,13 +315,14 @@ func TestNewestOfASeed(t *testing.T) {
 // TestNoRuns describes paths that are not run directories.
 func TestNoRuns(t *testing.T) {
 	m := toyModel()
+	run := trained(t, m, "-q")
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for dir, want := range map[string]string{file: "it is a file", filepath.Join(file, "x"): "there is no such folder", filepath.Dir(file): "it has no run.json"} {
+	for dir, want := range map[string]string{file: ": it is a file", filepath.Join(file, "x"): ": there is no such folder", filepath.Dir(file): ": it has no run.json", filepath.Dir(run): ", but has some in it, such as " + run} {
 		for _, args := range [][]string{{"eval", dir}, {"train", "--resume", "--out", dir}} {
-			if s := call(t, m, "", args...); s.code != 1 || !strings.Contains(s.err, dir+" is no run directory: "+want) {
+			if s := call(t, m, "", args...); s.code != 1 || !strings.Contains(s.err, dir+" is no run directory"+want) {
 				t.Errorf("%v: exit %d, want %s\n%s", args, s.code, want, s.err)
 			}
 		}

@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -169,21 +170,13 @@ func (r *Record) How() string {
 	return all
 }
 
-// last returns the last stage that trains, nil if no stage does.
-func (r *Record) last() *Stage {
-	for i := len(r.Stages) - 1; i >= 0; i-- {
-		if r.Stages[i].Trains() {
-			return r.Stages[i]
-		}
-	}
-	return nil
-}
-
 // Trained returns the directory with the metrics and results that represent the run in dir, and
 // its training. It is the directory of the last stage that trains, or dir itself.
 func (r *Record) Trained(dir string) (string, Training) {
-	if s := r.last(); s != nil {
-		return filepath.Join(dir, s.Name), s.Training
+	for _, s := range slices.Backward(r.Stages) {
+		if s.Trains() {
+			return filepath.Join(dir, s.Name), s.Training
+		}
 	}
 	return dir, r.Training
 }
@@ -205,11 +198,17 @@ func Missing(err error) bool {
 
 // NoRun returns the error for a directory without a record.
 func NoRun(dir string) error {
+	what := ": it has no " + File
 	switch info, err := os.Stat(dir); {
 	case Missing(err):
-		return fmt.Errorf("%s is no run directory: there is no such folder", dir)
+		what = ": there is no such folder"
 	case err == nil && !info.IsDir():
-		return fmt.Errorf("%s is no run directory: it is a file", dir)
+		what = ": it is a file"
 	}
-	return fmt.Errorf("%s is no run directory: it has no %s", dir, File)
+	for _, below := range []string{"*/*", "*"} {
+		if found, _ := filepath.Glob(Path(filepath.Join(dir, below))); len(found) > 0 {
+			what = ", but has some in it, such as " + filepath.Dir(found[len(found)-1])
+		}
+	}
+	return fmt.Errorf("%s is no run directory%s", dir, what)
 }

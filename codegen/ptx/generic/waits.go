@@ -44,19 +44,17 @@ func (s state) conflicts(a access) bool {
 
 // findWaits finds the nodes of a loop over cells that need a barrier before them.
 func findWaits(p *emit.Builder, cells *kernel.For) waits {
-	w := waiter{waits{}, p.Group, p.Aligned, p.Mutable, p.In, map[string]*expr.Expr{}, map[kernel.Stmt]state{}}
+	w := waiter{p, waits{}, p.Group, map[string]*expr.Expr{}, map[kernel.Stmt]state{}}
 	w.nodes([]kernel.Stmt{cells}, state{})
 	return w.waits
 }
 
 type waiter struct {
-	waits   waits
-	group   emit.Workgroup
-	aligned map[string]bool
-	mutable map[string]bool
-	in      *expr.Interner
-	lets    map[string]*expr.Expr // meanings of the variables met so far
-	own     map[kernel.Stmt]state // accesses of the nodes met so far
+	*emit.Builder
+	waits waits
+	group emit.Workgroup
+	lets  map[string]*expr.Expr // meanings of the variables met so far
+	own   map[kernel.Stmt]state // accesses of the nodes met so far
 }
 
 // nodes follows the accesses through a body and returns the state after it.
@@ -73,11 +71,9 @@ func (w *waiter) node(n kernel.Stmt, s state) state {
 	}
 	distributed := w.group.Whole && isIndependent(n)
 	own, met := w.own[n]
-	switch {
-	case met:
-	case distributed:
+	if !met && distributed {
 		own = anywhere(n.(*kernel.For))
-	default:
+	} else if !met {
 		own = w.accesses(n)
 	}
 	w.own[n] = own
@@ -187,9 +183,9 @@ func (w *waiter) of(n kernel.Stmt, a depend.Access) owner {
 	case *kernel.Set:
 		switch {
 		case len(n.Axes) > 0:
-			return w.owner(a, emit.VectorOf(n, w.group.Threads, w.aligned))
+			return w.owner(a, emit.VectorOf(n, w.group.Threads, w.Aligned))
 		case n.Dst.Op == expr.Elem:
-			return owner{w.in.Intern(expr.Int(1)), 1}
+			return owner{w.In.Intern(expr.Int(1)), 1}
 		}
 	case *kernel.Random:
 		if a.Write && expr.IsMultiple(n.Base, expr.Int(emit.PhiloxWords)) {
@@ -220,8 +216,8 @@ func (w *waiter) owner(access depend.Access, vector int) owner {
 	if round := expr.Int(int64(w.group.Threads * vector)); expr.IsMultiple(size, round) {
 		size = round
 	}
-	if !expr.IsMultiple(expr.Subst(rest, w.lets), size) || expr.DependsOnAny(size, w.mutable) {
+	if !expr.IsMultiple(expr.Subst(rest, w.lets), size) || expr.DependsOnAny(size, w.Mutable) {
 		return owner{}
 	}
-	return owner{w.in.Intern(size), vector}
+	return owner{w.In.Intern(size), vector}
 }
