@@ -448,6 +448,9 @@ func TestFolder(t *testing.T) {
 	if err := os.Symlink("runs", "link"); err != nil {
 		t.Skip(err)
 	}
+	if _, err := openFolder("nowhere"); err == nil {
+		t.Error("a folder that is not there opens")
+	}
 	f, err := openFolder("link")
 	if err != nil {
 		t.Fatal(err)

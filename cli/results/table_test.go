@@ -2,6 +2,8 @@ package results
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -48,6 +50,19 @@ id: mean over 3 pairs of lengths of training; ood: mean over 54 longer ones, up 
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+// TestReadRow has a row for a training that did not begin, and for a damaged one.
+func TestReadRow(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "run.json"), []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]string{"": "no result", dir: "unreadable"} {
+		if r, err := ReadRow("a", dir); r.Missing != want || r.Name != "a" || r.Result != nil || (err == nil) != (dir == "") {
+			t.Errorf("%q: %+v, %v; want %s", dir, r, err, want)
+		}
 	}
 }
 

@@ -125,6 +125,26 @@ func TestBoundsOfFacts(t *testing.T) {
 			t.Errorf("%+v / %+v is %v to %v, want %v to %v", c.a, c.b, lo, hi, c.lo, c.hi)
 		}
 	}
+	for _, c := range []struct {
+		a, b   fact
+		lo, hi float64
+	}{
+		{fact{lo: 0, hi: 1}, fact{lo: 1, hi: inf}, 0, inf},
+		{fact{lo: 1, hi: inf}, fact{lo: 0, hi: 1}, 0, inf},
+		{fact{lo: -2, hi: 3}, fact{lo: -5, hi: 7}, -15, 21},
+		{fact{lo: -3, hi: -2}, fact{lo: -5, hi: -1}, 2, 15},
+	} {
+		if lo, hi := products(c.a, c.b); lo != c.lo || hi != c.hi {
+			t.Errorf("%+v * %+v is %v to %v, want %v to %v", c.a, c.b, lo, hi, c.lo, c.hi)
+		}
+	}
+	args := []fact{{lo: 2, hi: 5, nan: true}, {lo: 3, hi: 9}} // min and max give the other operand for NaN
+	for op, want := range map[expr.Op][2]float64{expr.Min: {2, 9}, expr.Max: {3, 9}} {
+		e := expr.New(op, expr.NewVar("x", expr.F32), expr.NewVar("y", expr.F32))
+		if lo, hi := newChecker(Options{}).extent(e, args); lo != want[0] || hi != want[1] {
+			t.Errorf("%v of %+v is %v to %v, want %v", e, args, lo, hi, want)
+		}
+	}
 }
 
 // TestSpan bounds variables by the model, the period of cyclic positions among them.
