@@ -15,6 +15,7 @@ func TestRules(t *testing.T) {
 		plain   = "task addition {}\n"
 		rest    = "\nmodel.decoder_only { layers = 2 }\neval { digits = [2]  samples = 10 }\n"
 		loop    = "task copy { operands = digits(1..3) }" + rest
+		during  = "eval.during = tests(every = 500steps, digits = [1])\ntrain.keep = best(at = 1)\n"
 		product = "E0342 a scratchpad for products is written lowest digit first, without padding, interleaving or hints (write order = reversed, and leave pad, interleave and hints out)"
 	)
 	for src, want := range map[string]string{
@@ -55,6 +56,9 @@ func TestRules(t *testing.T) {
 		loop + "eval.during = tests(every = 500steps, digits = [4])\ntrain.keep = best(at = 4)":                    "",
 		loop + "eval.during = tests(every = 500steps, digits = [3])\ntrain.keep = best(at = 3)\ntask.holdout = 0%": "",
 		loop + "eval.during = tests(every = 500steps)\ntrain.keep = best(of = average)":                            "E0333 train.keep compares averaged weights, but train.average = none (write of = weights, or train.average = ema())",
+		loop + during + "task.holdout = 1%":                                                                        "E0333 train.keep counts the length 1, but training has all problems of this length (count a longer length, or hold some out: task.holdout = 10%)",
+		loop + during + "task.holdout = 10%":                                                                       "",
+		loop + during + "task.holdout = 0%":                                                                        "",
 		loop + "train.keep = best()":                                                                               "E0333 train.keep = best compares tests during training, but eval.during = none (write eval.during = tests(every = 500steps), or leave it out)",
 		loop + "train.stop = plateau()":                                                                            "E0333 train.stop = plateau compares tests during training, but eval.during = none (write eval.during = tests(every = 500steps), or leave it out)",
 		"task sum { operands = digits(1..3)  pad = none }":                                                         "E0342 numbers of a sum have one width, but task.pad = none (write pad = zero(to = 5, step = 1))",

@@ -47,6 +47,13 @@ func TestTextFiles(t *testing.T) {
 	}
 }
 
+// TestLongText refuses a text that is too long, before it is read in full.
+func TestLongText(t *testing.T) {
+	if _, f := parseText(make([]byte, MaxFile+1), 4); f == nil || f.what != "the file has more than 64 MiB" {
+		t.Errorf("a long text: %v", f)
+	}
+}
+
 // TestText wants the sizes of a model of text, and a spec that its run reads again.
 func TestText(t *testing.T) {
 	files := map[string]string{"a.arith": "arith 2\n\ntask text {\n  path = \"a.txt\"\n  length = 4\n}\n\nmodel.decoder_only.layers = 1\n", "a.txt": "b→a\r\n" + strings.Repeat("ab→", 20)}
