@@ -3,6 +3,8 @@ package check
 import (
 	"strings"
 	"testing"
+
+	"github.com/arithlang/mlc/dsl"
 )
 
 // TestLimits finds tasks that are not compiled yet for one of the two kinds of model, and not
@@ -45,6 +47,23 @@ func TestLimits(t *testing.T) {
 		}
 		if got := strings.Join(all, "; "); got != want {
 			t.Errorf("%s: %q, want %q", src, got, want)
+		}
+	}
+}
+
+// TestCharge counts up to the most operations of a training, and of all, and reports once.
+func TestCharge(t *testing.T) {
+	for most, already := range map[int]int{maxNodes: 0, 1000: maxTotal - 1000} {
+		c := newChecker(Options{})
+		c.total = already
+		s := &scope{checker: c, path: "p"}
+		for n, want := range []bool{true, true, false, false} {
+			if got := s.charge([]int{most - 1, 1, 1, 1}[n], &dsl.Expr{}); got != want {
+				t.Errorf("%d after %d: charge %d is %v", most, already, n, got)
+			}
+		}
+		if len(c.list) != 1 {
+			t.Errorf("%d findings, want one: %v", len(c.list), c.list)
 		}
 	}
 }
