@@ -80,4 +80,11 @@ func TestEnsureFile(t *testing.T) {
 			t.Errorf("%q: changed %v, %v, and then %q", c.have, changed, err, text)
 		}
 	}
+	dir := filepath.Dir(filepath.Dir(path))
+	if _, err := ensureFile(filepath.Join(dir, "a"), nil); err == nil { // a folder is in the way
+		t.Error("a folder becomes a file")
+	}
+	if left, err := os.ReadDir(dir); len(left) != 1 || err != nil {
+		t.Errorf("a failure leaves %v, %v", left, err)
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/arithlang/mlc/cli/paths"
 	"github.com/arithlang/mlc/cli/project"
 	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/codegen"
@@ -102,6 +103,10 @@ func TestTrainer(t *testing.T) {
 	}
 	if builds != 6 || !HasGo() {
 		t.Errorf("the go command is called %d times, want 6; it is there: %v", builds, HasGo())
+	}
+	times := New(&shell.Shell{Context: t.Context(), Err: t.Output()}, os.DirFS(source), Maker{Build: func(dir, pkg, binary string) error { return os.WriteFile(binary, nil, 0o755) }})
+	if p, err := times.Forecast(training); err != nil || !paths.Exists(p.Binary) || !strings.HasSuffix(p.Binary, "-cores"+shell.ExeSuffix) || times.Generate == nil {
+		t.Errorf("the program that times a step: %v", err)
 	}
 	where.Apart, text = false, "3"
 	t.Setenv("PATH", "")

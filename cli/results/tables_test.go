@@ -170,3 +170,14 @@ func TestFiguresOfNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestCharts draws runs that have a result, and leaves out others.
+func TestCharts(t *testing.T) {
+	var b strings.Builder
+	if err := writeCharts(&b, []*plot.Run{{Name: "a", Dir: "a"}, {Name: "b", Dir: "b", Result: result([]int{2, 3, 4}, 900, 800, 700)}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.String(); !strings.HasPrefix(got, "\nb\n") || strings.Contains(got, "\na\n") || !strings.Contains(got, "█") {
+		t.Errorf("%s", got)
+	}
+}
