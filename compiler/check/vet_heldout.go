@@ -31,9 +31,6 @@ func (s *Spec) holdsOut(share float64) bool {
 // seesAll reports whether training may contain all problems with operands of the given
 // digits, although a share is to be held out.
 func (s *Spec) seesAll(digits int, share float64) bool {
-	if share == 0 {
-		return false
-	}
 	t := s.drawn(share)
 	if t == nil {
 		return false
