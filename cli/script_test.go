@@ -200,6 +200,7 @@ func setup(env *testscript.Env) error {
 	}
 	env.Setenv("GOFLAGS", "-mod=mod")
 	env.Setenv("GOPROXY", "off")
+	env.Setenv("GOGC", "100") // as users run mlc; package full sets another for tests
 	return nil
 }
 
