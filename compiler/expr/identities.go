@@ -3,6 +3,7 @@ package expr
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -310,42 +311,32 @@ func shiftNone(_ *simplifier, e *Expr) *Expr {
 	return nil
 }
 
+// mostParts bounds the chains that onceEach looks through. It looks through one for each of its parts.
+const mostParts = 16
+
 // onceEach drops the parts of y that x has, in x & y and in x | y. Each may be a chain of the same op.
 func onceEach(s *simplifier, e *Expr) *Expr {
-	x, y := e.Args[0], e.Args[1]
-	if x.Type == F32 {
+	have, more := parts(e.Op, e.Args[0]), parts(e.Op, e.Args[1])
+	fresh := slices.DeleteFunc(slices.Clone(more), func(p *Expr) bool { return slices.Contains(have, p) })
+	if len(fresh) == len(more) || max(len(have), len(more)) > mostParts {
 		return nil
 	}
-	switch rest := without(s, e.Op, y, x); rest {
-	case y:
-		return nil
-	case nil:
-		return x
-	default:
-		return s.new(e.Op, x, rest)
+	out := e.Args[0]
+	for _, p := range fresh {
+		out = s.new(e.Op, out, p)
 	}
+	return out
 }
 
-// without returns chain without the parts that other has, or nil if other has all of them.
-func without(s *simplifier, op Op, chain, other *Expr) *Expr {
-	if partOf(op, chain, other) {
-		return nil
+// parts returns the parts of a chain of op. A chain of more than mostParts parts is not divided further.
+func parts(op Op, chain *Expr) []*Expr {
+	list := []*Expr{chain}
+	for n := 0; n < len(list); {
+		if e := list[n]; e.Op == op && len(list) <= mostParts {
+			list = slices.Replace(list, n, n+1, e.Args...)
+		} else {
+			n++
+		}
 	}
-	if chain.Op != op {
-		return chain
-	}
-	x, y := without(s, op, chain.Args[0], other), without(s, op, chain.Args[1], other)
-	switch {
-	case x == nil:
-		return y
-	case y == nil:
-		return x
-	case x == chain.Args[0] && y == chain.Args[1]:
-		return chain
-	}
-	return s.new(op, x, y)
-}
-
-func partOf(op Op, part, chain *Expr) bool {
-	return chain == part || chain.Op == op && (partOf(op, part, chain.Args[0]) || partOf(op, part, chain.Args[1]))
+	return list
 }

@@ -97,6 +97,20 @@ func TestSimplify(t *testing.T) {
 	}
 }
 
+// TestLongChains simplifies conditions of very many parts, whose order decides how deep they are.
+func TestLongChains(t *testing.T) {
+	left, right := NewVar("p", Bool), NewVar("p", Bool)
+	for n := range 20_000 {
+		c := New(Lt, NewVar("i", I32), Int(int64(n)))
+		left, right = New(And, left, c), New(And, c, right)
+	}
+	for _, e := range []*Expr{left, right} {
+		if got := Simplify(e); got.Op != And || got.Args[0].Op == got.Args[1].Op {
+			t.Errorf("%v && %v", got.Args[0].Op, got.Args[1].Op)
+		}
+	}
+}
+
 func TestSimplifyKeepsBits(t *testing.T) {
 	s, r := newSource(1), newRig()
 	for range 2000 {
