@@ -320,9 +320,9 @@ func TestNoRuns(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for dir, want := range map[string]string{file: ": it is a file", filepath.Join(file, "x"): ": there is no such folder", filepath.Dir(file): ": it has no run.json", filepath.Dir(run): ", but has some in it, such as " + run} {
+	for dir, want := range map[string]string{file: "it is a file", filepath.Join(file, "x"): "there is no such folder", filepath.Dir(file): "it has no run.json", filepath.Dir(run): "it has no run.json, but there is " + filepath.Join(run, "run.json")} {
 		for _, args := range [][]string{{"eval", dir}, {"train", "--resume", "--out", dir}} {
-			if s := call(t, m, "", args...); s.code != 1 || !strings.Contains(s.err, dir+" is no run directory"+want) {
+			if s := call(t, m, "", args...); s.code != 1 || !strings.Contains(s.err, dir+" is no run directory: "+want) {
 				t.Errorf("%v: exit %d, want %s\n%s", args, s.code, want, s.err)
 			}
 		}

@@ -198,17 +198,17 @@ func Missing(err error) bool {
 
 // NoRun returns the error for a directory without a record.
 func NoRun(dir string) error {
-	what := ": it has no " + File
+	what := "it has no " + File
 	switch info, err := os.Stat(dir); {
 	case Missing(err):
-		what = ": there is no such folder"
+		what = "there is no such folder"
 	case err == nil && !info.IsDir():
-		what = ": it is a file"
+		what = "it is a file"
 	}
 	for _, below := range []string{"*/*", "*"} {
 		if found, _ := filepath.Glob(Path(filepath.Join(dir, below))); len(found) > 0 {
-			what = ", but has some in it, such as " + filepath.Dir(found[len(found)-1])
+			what = "it has no " + File + ", but there is " + found[len(found)-1]
 		}
 	}
-	return fmt.Errorf("%s is no run directory%s", dir, what)
+	return fmt.Errorf("%s is no run directory: %s", dir, what)
 }
