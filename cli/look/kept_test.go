@@ -3,6 +3,8 @@ package look
 import (
 	"crypto/sha256"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,6 +17,14 @@ import (
 // only the first lines are kept, and a hash. After a change that is right, run it with -update.
 func TestStagesAsKept(t *testing.T) {
 	t.Setenv("MLC_PTXAS", "none")
+	// Hints call this program mlc only if it is in PATH.
+	bin := t.TempDir()
+	for _, name := range []string{"mlc", "mlc.exe"} {
+		if err := os.WriteFile(filepath.Join(bin, name), nil, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	var now strings.Builder
 	for _, c := range []struct {
 		spec   string
