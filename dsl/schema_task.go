@@ -97,6 +97,7 @@ func taskRows() []Row {
 			{Name: "all", Doc: "tokens of problem and answer"},
 		}},
 		{Path: "task.scratchpad", Type: Bool, Default: "true", Kinds: "parity sum multiplication", Doc: "the answer spells out intermediate results. parity: the running parity; sum: the sums of the first two numbers, the first three, and so on, with + between them; multiplication: a times the lowest digit of b, the lowest two, and so on, with + between them, each as wide as a and b together"},
+		{Path: "task.partial_products", Type: Bool, Default: "false", Kinds: "multiplication", Later: true, Doc: "each sum of the scratchpad but the first follows the product that it adds: a times one digit of b, with + between them"},
 		{Path: "task.of", Type: Names, Kinds: "mixed", Choices: mixable(), Doc: "the tasks to mix, each equally often"},
 		{Path: "task.path", Type: FilePath, Kinds: "file text", Doc: "problem file, UTF-8, one problem per line: prompt, separator, answer; or a text"},
 		{Path: "task.test", Type: FilePath, Kinds: "file", Doc: "test file of the same form; without one, held-out problems are tested"},

@@ -27,6 +27,8 @@ type pyKind struct {
 	Grows    int    // digits of the longest answer beyond the longest operand
 	Partial  bool   // an answer lists all partial sums
 	Products bool   // an answer ends in a product
+
+	PartialProducts bool // a product of a digit stands before each sum on the way
 }
 
 // unbounded is larger than any growth of numbers of a given length.
@@ -104,6 +106,7 @@ func newTask(c *config.Task, pad config.Pad, t *task.Task) pyTask {
 		k.Repeats = name == "parity" && c.Scratchpad
 		k.Partial = name == "sum" && c.Scratchpad
 		k.Products = c.Kind == "multiplication" && c.Scratchpad
+		k.PartialProducts = k.Products && c.PartialProducts
 		if p.Mixed {
 			k.Suffix = "_" + name
 			if k.Reversed {

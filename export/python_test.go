@@ -74,6 +74,7 @@ var exported = []struct {
 	{"sum", "specs/small/sum.arith", "", short("model.heads=4", "task.scratchpad=false", "eval.terms=[3]", "model.decoder.self.mask=i - j <= 1", "model.decoder.cross.mask=mod(J - 2 - i - j, I) <= 1"), [2]int{5, 3}},
 	{"abacus", "specs/small/looped.arith", "", small(), [2]int{4, 5}},
 	{"products", "specs/small/nxm.arith", "", []string{"model.width=24", "model.ffn=relu(hidden=32)"}, [2]int{4, 3}},
+	{"partial products", "specs/small/nxm.arith", "", []string{"model.width=24", "model.ffn=relu(hidden=32)", "task.partial_products=true"}, [2]int{4, 3}},
 	{"places", "specs/small/coupled.arith", "", nil, [2]int{4, 5}},
 	{"places of source and target", "specs/addition.arith", "", short("task.order=reversed", "model.encoder.layers=1", "model.encoder.self.mask=dj <= di", "model.decoder.self.mask=true", "model.decoder.cross.mask=j <= di + 4", "model.decoder.cross.bias=-0.5 * di * j * h"), [2]int{4, 3}},
 	{"fire", "specs/small/looped.arith", "", small("model.embed.position=none", "model.decoder_only.self.bias=fire(hidden=6, c=0.1, threshold=64)"), [2]int{4, 5}},

@@ -82,6 +82,7 @@ func (c *checker) task() Task {
 		Holdout:          c.num("task.holdout"),
 		LossOnAll:        c.word("task.loss_on") == "all" || c.kind == "text",
 		Scratchpad:       c.flag("task.scratchpad"),
+		PartialProducts:  c.flag("task.partial_products"),
 		Separator:        c.word("task.separator"),
 		Tokens:           c.tokens(),
 	}

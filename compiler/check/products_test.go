@@ -12,6 +12,9 @@ func TestProducts(t *testing.T) {
 		"order = reversed  interleave = true  scratchpad = true":  "E0342",
 		"order = reversed  hints = cyclic  scratchpad = true":     "E0342",
 		"order = plain  hints = cyclic  scratchpad = false":       "",
+
+		"order = reversed  scratchpad = true  partial_products = true": "",
+		"order = reversed  partial_products = true":                    "E0342",
 	} {
 		text := "arith 2\ntask multiplication { operands = digits(1..2)  " + args + " }\nmodel.decoder_only { layers = 1 }\n"
 		_, found := resolve(map[string]string{"a.arith": text}, "a.arith")

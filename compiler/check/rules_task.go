@@ -43,8 +43,12 @@ func (c *checker) checkTask(t *Task) {
 }
 
 // checkProducts reports a scratchpad for products whose numbers are not written lowest
-// digit first, without padding.
+// digit first, without padding. It reports partial products without a scratchpad.
 func (c *checker) checkProducts(t *Task) {
+	if t.PartialProducts && !t.Scratchpad {
+		c.report("E0342", c.at("task.partial_products"), "partial products are part of a scratchpad").
+			WithHelp("write scratchpad = true, or leave partial_products out")
+	}
 	if t.Kind != "multiplication" || !t.Scratchpad {
 		return
 	}

@@ -48,6 +48,8 @@ func (c Config) Check() error {
 		return fmt.Errorf("sums on the way are as wide as operands: leave out the width of the answer")
 	case k.Name == "multiplication" && c.Scratchpad && (!c.Reversed || c.Pad.To > 0 || c.Interleave || c.Hinted()):
 		return fmt.Errorf("sums on the way to a product are written lowest digit first, without zeros in front of operands, and without hints")
+	case c.PartialProducts && (k.Name != "multiplication" || !c.Scratchpad):
+		return fmt.Errorf("partial products are part of a scratchpad for products")
 	case !c.Sequence && !k.Paired:
 		return fmt.Errorf("encoder-decoders do not have it: use a decoder-only model")
 	case !c.Sequence && (c.Hinted() || c.RandomPad != 0 || c.Examples != 0 || c.LossOnAll):

@@ -248,7 +248,11 @@ func (c Config) size(k *task.Kind, a, b, n int, negative bool) Size {
 		rows += places * max(a, wide)
 	}
 	if c.Kind == "multiplication" && c.Scratchpad {
-		return Size{0, rows + b*a + b*(b+1)/2 + b - 1} // a + 1, … a + b digits and separators
+		rows += b*a + b*(b+1)/2 + b - 1 // a + 1, … a + b digits and separators
+		if c.PartialProducts {
+			rows += (b - 1) * (a + 2) // a + 1 digits and a separator
+		}
+		return Size{0, rows}
 	}
 	wide -= c.Pad.Less
 	if negative {

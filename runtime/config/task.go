@@ -39,6 +39,7 @@ type Task struct {
 	LossOnAll        bool    // sequences: the prompt has labels, too
 	Padded           bool    // sequences: padded to the longest possible length, in the order drawn
 	Scratchpad       bool    // parity: the answer is the parity of each prefix; sum, multiplication: all sums on the way
+	PartialProducts  bool    // with Scratchpad, multiplication: before each sum but the first stands the product that it adds
 	Problems         string  // file: one problem a line, each with its end: prompt, separator, answer, both as Tokens.Join writes them
 	Tests            string  // file: tested problems in the same form; "": the held-out ones
 	Separator        string  // file: between prompt and answer

@@ -34,6 +34,7 @@ func layouts() map[string]func(c *Config) {
 		"one length":  func(c *Config) { c.DigitsLo = c.DigitsHi },
 		"filled":      func(c *Config) { c.RandomPad = 0.2 },
 		"spelled out": func(c *Config) { c.Scratchpad, c.Reversed = true, true },
+		"in parts":    func(c *Config) { c.Scratchpad, c.Reversed, c.PartialProducts = true, true, true },
 	}
 }
 

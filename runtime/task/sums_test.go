@@ -169,15 +169,25 @@ func TestBadSums(t *testing.T) {
 	}
 }
 
-// TestProductsAreWritten compares the partial sums of products with sums worked out by hand.
+// TestProductsAreWritten compares the partial products and sums of products with some worked out
+// by hand.
 func TestProductsAreWritten(t *testing.T) {
-	task := must(t, Config{Kind: "multiplication", DigitsLo: 1, DigitsHi: 3, Base: 10, Sequence: true, Reversed: true, ReversedOperands: true, Scratchpad: true}, 1)
-	for text, want := range map[string]string{
-		"321*54": "123x45=4821+43371",
-		"7*8":    "7x8=65",
-		"12*305": "21x503=060+0600+06630",
-		"9*100":  "9x001=00+000+0090",
+	spelled := Config{Kind: "multiplication", DigitsLo: 1, DigitsHi: 3, Base: 10, Sequence: true, Reversed: true, ReversedOperands: true, Scratchpad: true}
+	for _, c := range []struct {
+		text, want string
+		partial    bool
+	}{
+		{"321*54", "123x45=4821+43371", false},
+		{"7*8", "7x8=65", false},
+		{"12*305", "21x503=060+0600+06630", false},
+		{"9*100", "9x001=00+000+0090", false},
+		{"321*54", "123x45=4821+5061+43371", true},
+		{"7*8", "7x8=65", true},
+		{"12*305", "21x503=060+000+0600+630+06630", true},
+		{"9*100", "9x001=00+00+000+90+0090", true},
 	} {
+		text, want := c.text, c.want
+		task := must(t, with(spelled, func(s *Config) { s.PartialProducts = c.partial }), 1)
 		p, err := task.Parse(text)
 		if err != nil {
 			t.Fatal(err)
@@ -198,8 +208,14 @@ func TestProductsAreWritten(t *testing.T) {
 			t.Errorf("%s: a wrong first digit is right", text)
 		}
 	}
-	if _, err := tasks.New(Config{Kind: "multiplication", DigitsLo: 1, DigitsHi: 3, Base: 10, Sequence: true, Scratchpad: true}, 1); err == nil {
-		t.Error("sums on the way highest digit first are let pass")
+	for why, change := range map[string]func(*Config){
+		"sums on the way highest digit first":   func(c *Config) { c.Reversed = false },
+		"partial products without a scratchpad": func(c *Config) { c.Scratchpad, c.PartialProducts = false, true },
+		"partial products of a sum":             func(c *Config) { c.Kind, c.Scratchpad, c.PartialProducts = "nx1", false, true },
+	} {
+		if _, err := tasks.New(with(spelled, change), 1); err == nil {
+			t.Error(why, "are let pass")
+		}
 	}
 	mixed := must(t, Config{Kind: "mixed", Of: []string{"multiplication", "addition"}, DigitsLo: 2, DigitsHi: 2, Base: 10, Sequence: true, Reversed: true, Scratchpad: true}, 1)
 	p, err := mixed.Parse("12*34")

@@ -141,14 +141,21 @@ func (v *Vocabulary) number(t *task.Task, d *task.Draft, x []byte, width int, re
 }
 
 // products writes a times the lowest digit of b, the lowest two, and so on, with + between
-// them. Each is as wide as both factors together, so that no digit reveals the end.
+// them. Each is as wide as both factors together, so that no digit reveals the end. Partial
+// products are a times a digit of b.
 func (v *Vocabulary) products(t *task.Task, d *task.Draft) {
 	a, b := d.Operands[0], d.Operands[1]
+	write := func(b []byte) { v.number(t, d, task.Mul(nil, t.Config().Base, a, b), len(a)+len(b), true, '0') }
 	for n := 1; n <= len(b); n++ {
+		low := b[len(b)-n:]
 		if n > 1 {
 			v.Put(d, '+')
+			if t.Config().PartialProducts {
+				write(low[:1])
+				v.Put(d, '+')
+			}
 		}
-		v.number(t, d, task.Mul(nil, t.Config().Base, a, b[len(b)-n:]), len(a)+n, true, '0')
+		write(low)
 	}
 }
 
