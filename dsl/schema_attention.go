@@ -5,7 +5,7 @@ package dsl
 func attentionRows() []Row {
 	site := siteRows("attention")
 	site[1].Words += " given"
-	site[1].Doc += "; given: a tensor [H, T, S] that the caller gives at each call, with its gradient"
+	site[1].Doc += "; given: a tensor [H, T, S] or [B, H, T, S] that the caller gives at each call, with its gradient"
 	return append([]Row{
 		{Path: "attention.heads", Type: Int, Default: "8", Min: 1, Max: 1 << 10, Doc: "heads of queries"},
 		{Path: "attention.key_heads", Type: Int, Default: "auto", Words: "auto", Min: 1, Max: 1 << 10,

@@ -16,7 +16,7 @@ import (
 const givenBody = `    table = parameters["table"]
     unseeing = (table == float("-inf")).all(-1, keepdim=True)
     y = attend(%s, table.masked_fill(unseeing, 0.0)).reshape(query.shape)
-    return y.masked_fill(unseeing.transpose(0, 1), 0.0)
+    return y.masked_fill(unseeing.transpose(-3, -2), 0.0)
 `
 
 // Attention returns a Python module that computes an attention alone in PyTorch operations:
@@ -24,7 +24,7 @@ const givenBody = `    table = parameters["table"]
 //	forward(query, key, value, parameters) -> [B, T, H, D]
 //
 // for queries [B, T, H, D], keys and values [B, S, Hk, D], and a dict of the parameters by name, where a
-// given bias [H, T, S] is "table".
+// given bias [H, T, S] or [B, H, T, S] is "table".
 func Attention(a *check.Attention) ([]byte, error) {
 	f, err := model.AloneFunc(a)
 	if err != nil {

@@ -232,8 +232,8 @@ biases and ` + "`vet`" + `:
 Masks and biases are written as in a model, over ` + "`h i j H I J`" + `: there are ` + "`I`" + ` queries and ` + "`J`" + ` keys, and both numbers are
 free. A mask that ends at the last key is ` + "`j <= i + J - I`" + `. The other variables are an error, because they need a model
 or a task. In the biases of the prelude, positions are token indices. With ` + "`bias = given`" + ` the caller gives a tensor
-[H, T, S] at each call; ` + "`given`" + ` is the whole value, not a term of a sum. ` + "`mlc vet`" + `, ` + "`mlc fmt`" + ` and ` + "`mlc explain`" + ` read
-such a spec. ` + "`specs/attention`" + ` has some.
+[H, T, S] or [B, H, T, S] at each call; ` + "`given`" + ` is the whole value, not a term of a sum. ` + "`mlc vet`" + `, ` + "`mlc fmt`" + ` and
+` + "`mlc explain`" + ` read such a spec. ` + "`specs/attention`" + ` has some.
 `
 
 const preludeText = `Every spec has these masks and biases without an include. A block with the name of one replaces it entirely. A path, in a

@@ -79,14 +79,31 @@ def starts(lengths):
     return torch.tensor([0, *torch.tensor(lengths).cumsum(0)], dtype=torch.int32)
 
 
-def packed(name, module, dtype, tolerance, parameters):
+def apart(name, module, dtype, tolerance, inputs, weight):
+    """Compares examples that have a given bias each with the reference, and with each example alone: bits of the
+    result and of all gradients."""
+    B, T, S = len(weight), weight.shape[2], inputs[1].shape[2]
+    table = torch.randn(B, H, T, S)
+    got = gradients(module, inputs, weight, dtype, {"table": table})
+    want, sizes = wanted(module, inputs, weight, dtype, {"table": table})
+    for what, a, b, size in zip(("y", "dq", "dk", "dv", "table"), got, want, sizes):
+        compare(name + ", a bias each", what, a, b, size, tolerance)
+    for b in range(B):
+        one = gradients(module, [x[b:b + 1] for x in inputs], weight[b:b + 1], dtype, {"table": table[b]})
+        one[4] = one[4][None]
+        for what, a, x in zip(("y", "dq", "dk", "dv", "table"), got, one):
+            if not torch.equal(a[b:b + 1], x):
+                failures.append(f"{name}: with a bias each, {what} of example {b} alone has other bits")
+
+
+def packed(name, module, dtype, tolerance, parameters, each=False):
     """Compares packed sequences with each sequence alone: bits of results and of gradients of queries, keys and
-    values. Gradients of parameters are sums over the sequences."""
+    values. Gradients of parameters are sums over the sequences. A given bias is one for all, or for each."""
     rows, keys = LENGTHS
     inputs = [torch.randn(sum(n), heads, D) for n, heads in ((rows, H), (keys, HK), (keys, HK))]
     weight = torch.randn(sum(rows), H, D)
     if module._op.GIVEN:
-        parameters = {"table": torch.randn(H, max(rows), max(keys))}
+        parameters = {"table": torch.randn(*[len(rows)] * each, H, max(rows), max(keys))}
     at = dict(cu_seqlens=starts(rows), cu_seqlens_k=starts(keys))
     got = gradients(module, inputs, weight, dtype, parameters, **at)
     known = dict(max_seqlen=max(rows), max_seqlen_k=max(keys))
@@ -98,12 +115,16 @@ def packed(name, module, dtype, tolerance, parameters):
         parts += [slice(int(at["cu_seqlens_k"][s]), int(at["cu_seqlens_k"][s + 1]))] * 2
         own = [x[part].transpose(0, 1)[None] for x, part in zip(inputs, parts)]
         if T and S:
-            given = {n: x[:, :T, :S] for n, x in parameters.items()} if module._op.GIVEN else parameters
+            given = parameters
+            if module._op.GIVEN:
+                given = {n: (x[s] if each else x)[:, :T, :S] for n, x in parameters.items()}
             want = gradients(module, own, weight[parts[0]].transpose(0, 1)[None], dtype, given)
             exact, size = wanted(module, own, weight[parts[0]].transpose(0, 1)[None], dtype, given)
             for n, x, largest in zip(parameters, exact[4:], size[4:]):
                 if module._op.GIVEN:
                     x = torch.nn.functional.pad(x, (0, max(keys) - S, 0, max(rows) - T))
+                if each:
+                    x = torch.stack([x if other == s else 0 * x for other in range(len(rows))])
                 sums[n], sizes[n] = sums[n] + x, max(sizes[n], largest)
         else:
             want = [torch.zeros_like(x) for x in (own[0], *own)]
@@ -166,8 +187,11 @@ def check(name):
             if (B, T, S) != SHAPES[0]:
                 continue
             strided(case, module, dtype, parameters, inputs, weight, got)
-            if module._op._PACKED:
-                packed(case, module, dtype, tolerance, parameters)
+            for each in (False, True) if module._op.GIVEN else (False,):
+                if module._op._PACKED:
+                    packed(case, module, dtype, tolerance, parameters, each)
+            if module._op.GIVEN:
+                apart(case, module, dtype, tolerance, inputs, weight)
             for again in range(29 if name == names[0] else 1):
                 if not all(torch.equal(a, b) for a, b in zip(got, gradients(module, inputs, weight, dtype, parameters))):
                     failures.append(f"{case}: run {again + 2} gives other bits")

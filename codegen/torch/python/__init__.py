@@ -40,7 +40,9 @@ class Bias(nn.Module):
     def __init__(self, device: Optional[torch.device] = None) -> None:
         super().__init__()
         if _op.GIVEN:
-            raise TypeError("this attention takes a tensor [H, T, S] as bias: call attention(query, key, value, bias)")
+            raise TypeError(
+                "this attention takes a tensor [H, T, S] or [B, H, T, S] as bias: call attention(query, key, value, bias)"
+            )
         if not _op.parameters:
             raise TypeError("this attention has no parameters of a bias: call attention(query, key, value)")
         for p in _op.parameters:
@@ -100,8 +102,9 @@ def attention(
         key: [B, H, S, D], [B, S, H, D] or [R, H, D], where H is the spec's number of heads of keys.
         value: as key.
         bias: the parameters of the bias. None if the bias has no parameters. If the spec says
-            ``bias = given``, a tensor [H, T, S], with 1 for a length that is repeated, or [T, S] for
-            all heads. It is used as float32, also under autocast. -inf closes a key to a query.
+            ``bias = given``, a tensor [B, H, T, S], [H, T, S] for all examples, or [T, S] for all heads,
+            too, with 1 for a length that is repeated. With ``cu_seqlens``, B counts sequences, and T and S
+            are the most rows of one. It is used as float32, also under autocast. -inf closes a key to a query.
         layout: "bhtd" or "bthd". Kernels read tensors where they lie. A tensor is copied if the elements of
             a head are not adjacent, or its rows not at multiples of 16 bytes.
         cu_seqlens: int32 [B + 1], the first row of each of B packed sequences, and the number of rows. Each
@@ -123,7 +126,7 @@ def attention(
     if _op.GIVEN:
         if not isinstance(bias, Tensor):
             has = "is missing" if bias is None else f"is a {type(bias).__module__}.{type(bias).__qualname__}"
-            raise TypeError(f"attention: bias {has}, and must be a tensor [H, T, S]")
+            raise TypeError(f"attention: bias {has}, and must be a tensor [H, T, S] or [B, H, T, S]")
         return _op.attention(query, key, value, (bias,), layout, packed)
     if not _op.parameters:
         if bias is not None:

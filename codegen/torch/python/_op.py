@@ -131,6 +131,16 @@ def _whole(**tensors: Tensor) -> Dict[str, Tuple[Tensor, int, int]]:
     return {name: (x, 0, 0) for name, x in tensors.items()}
 
 
+def _parts(examples: int, **tensors: Tensor) -> Dict[str, Tuple[Tensor, int, int]]:
+    """Returns buffers of replicas. Each replica takes so many places of the first dimension."""
+    return {name: (x, 0, x.stride(0) * x.element_size() * examples) for name, x in tensors.items()}
+
+
+def _by_example(values: Sequence[Tensor]) -> bool:
+    """Reports whether the bias is a tensor [B, H, T, S]. Then each example is a replica."""
+    return GIVEN and values[0].dim() == 4
+
+
 def _sizes(query: Tensor, key: Tensor, rows: Optional[Tensor], T: int, S: int) -> Tuple[int, int, int]:
     """Returns the number of examples, and the most queries and keys of one."""
     if rows is not None:
@@ -152,28 +162,37 @@ def _forward(
     *values: Tensor,
 ) -> Tuple[Tensor, ...]:
     B, T, S = _sizes(query, key, rows, T, S)
-    numbers, program = _numbers(B, T, S), "forward"
+    each = _by_example(values)
+    numbers, program, replicas = _numbers(1 if each else B, T, S), "forward", B if each else 1
     y = query.new_empty(query.shape)
     largest = query.new_empty(query.shape[:-1], dtype=torch.float32)
     norm = torch.empty_like(largest)
-    buffers = _whole(
+    packed, examples = rows is not None and keys is not None, int(each)
+    buffers = _parts(
+        0 if packed else examples,
         q=numbers.place("q", query), k=numbers.place("k", key), v=numbers.place("v", value),
         y=y, largest=largest, norm=norm,
     )  # fmt: skip
     if rows is not None and keys is not None:
         program = "packed_forward"
         numbers.update(R=query.shape[0], RK=key.shape[0])
-        buffers.update(_whole(**_located(rows, "example", B), **_located(keys, "key", B)))
-    given = _whole(**dict(zip(_NAMES, map(_ready, _bounded(values)))))
+        buffers.update(_parts(examples, **_located(rows, "example", B), **_located(keys, "key", B)))
+    given = _parameters(values)
     with _session(query) as session:
         if not _TABLE:
-            session.run(program, numbers, {**buffers, **given})
+            session.run(program, numbers, {**buffers, **given}, replicas)
             return y, largest, norm
         filled = largest.new_empty(_table_shape(T, S))
         buffers["table"] = given["table"] = (filled, 0, 0)
         session.run("table", _numbers(1, T, S), given)
         session.run(program, numbers, buffers)
     return y, largest, norm, filled
+
+
+def _parameters(values: Sequence[Tensor]) -> Dict[str, Tuple[Tensor, int, int]]:
+    """Returns the buffers of the bias: its parameters within their bounds, or what is given."""
+    tensors = dict(zip(_NAMES, map(_ready, _bounded(values))))
+    return _parts(1, **tensors) if _by_example(values) else _whole(**tensors)
 
 
 def _summed(session: _driver.Session, tables: Tensor, T: int, S: int) -> Tensor:
@@ -202,7 +221,8 @@ def _backward(
 ) -> Tuple[Tensor, ...]:
     B, T, S = _sizes(query, key, rows, T, S)
     # Each group of examples has a table of gradients, however many run at once, so sums have one order.
-    group = table["group"] if _LEARNED else B
+    each = _by_example(values)
+    group = 1 if each else table["group"] if _LEARNED else B
     groups = -(-B // group)
     numbers = _numbers(group, T, S)
     results = [x.new_empty(x.shape) for x in (query, key, value)]
@@ -211,27 +231,26 @@ def _backward(
     tensors.update(zip(("dq", "dk", "dv"), results), largest=_ready(largest), norm=_ready(norm))
     if y is not None:
         tensors["y"] = _ready(y)
-    given = _whole(**dict(zip(_NAMES, map(_ready, _bounded(values)))))
+    given = _parameters(values)
     shared = {**given, "table": (_ready(filled), 0, 0)} if filled is not None else given
     with _session(query) as session:
         dtable = None
         if rows is not None and keys is not None:
             numbers.update(R=query.shape[0], RK=key.shape[0])
             located = {**_located(rows, "example", groups * group), **_located(keys, "key", groups * group)}
-            buffers = {**shared, **_whole(**tensors)}
-            buffers.update((name, (x, 0, 4 * group)) for name, x in located.items())
+            buffers = {**shared, **_whole(**tensors), **_parts(group, **located)}
             if _LEARNED:
                 tables = largest.new_empty((groups, *_table_shape(T, S)))
-                buffers["dtable"] = (tables, 0, 4 * tables[0].numel())
+                buffers.update(_parts(1, dtable=tables))
             session.run("packed_backward", numbers, buffers, groups)
             if _LEARNED:
-                dtable = _summed(session, tables, T, S)
+                dtable = tables if each else _summed(session, tables, T, S)
         else:
-            steps = {name: x.stride(0) * x.element_size() * group for name, x in tensors.items()}
+            whole = {**shared, **_parts(group, **tensors)}
             most = groups
             if _LEARNED:  # by parts of the batch, which begin with the sum of the parts before
                 cells = H * _table_shape(T, S)[1]
-                most = min(groups, max(1, _TABLES_BYTES // (4 * cells)))
+                most = groups if each else min(groups, max(1, _TABLES_BYTES // (4 * cells)))
                 tables = largest.new_empty((most + (most < groups), *_table_shape(T, S)))
             for part in range(0, groups, most):
                 count = min(groups - part, most)
@@ -244,17 +263,17 @@ def _backward(
                     (rest, groups - 1, int(rest > 0)),
                 ):
                     if replicas:
-                        buffers = {name: (x, first * steps[name], steps[name]) for name, x in tensors.items()}
+                        buffers = {name: (x, first * step, step) for name, (x, _, step) in whole.items()}
                         if _LEARNED:
                             buffers["dtable"] = (tables, 4 * cells * (begins + first - part), 4 * cells)
                         numbers["B"] = examples
-                        session.run("backward", numbers, {**shared, **buffers}, replicas)
+                        session.run("backward", numbers, buffers, replicas)
                 if _LEARNED:
-                    dtable = _summed(session, tables[: begins + count], T, S)
+                    dtable = tables if each else _summed(session, tables[: begins + count], T, S)
         if dtable is None:
             return tuple(results)
         if GIVEN:
-            return (*results, dtable.reshape(H, T, S))
+            return (*results, dtable.reshape(values[0].shape))
         gradients = {f"d.{_NAMES[i]}": values[i].new_empty(values[i].shape) for i in _LEARNED}
         session.run("table_grad", _numbers(1, T, S), {**given, **_whole(dtable=dtable, **gradients)})
     return (*results, *(_projected(g, values[i], *_BOUNDS[i]) for g, i in zip(gradients.values(), _LEARNED)))
@@ -504,25 +523,26 @@ class Packed:
         return longest if most is None else most
 
 
-def _expanded(bias: Tensor, query: Tensor, T: int, S: int) -> Tensor:
-    """Checks a given bias and returns it as [H, T, S], in float32 at least. Autograd sums the gradients
-    of what is repeated."""
-    shape = (H, T, S)
+def _expanded(bias: Tensor, query: Tensor, B: int, T: int, S: int) -> Tensor:
+    """Checks a given bias and returns it as [H, T, S], or [B, H, T, S] if examples differ, in float32 at
+    least. Autograd sums the gradients of what is repeated."""
+    shape = (B, H, T, S)
     if bias.layout != torch.strided:
         raise TypeError(f"attention: bias has the layout {bias.layout}, and must be dense: use bias.to_dense()")
     if not bias.dtype.is_floating_point:
         remedy = "write a mask into the spec, or give 0 and -inf" if bias.dtype == torch.bool else "use bias.float()"
         raise TypeError(f"attention: bias has type {bias.dtype}, and must have a floating-point type: {remedy}")
-    if bias.dim() not in (2, 3) or any(n not in (1, most) for n, most in zip(reversed(bias.shape), reversed(shape))):
-        remedy = ": all examples share one bias" if bias.dim() == 4 else ""
+    if bias.dim() not in (2, 3, 4) or any(n not in (1, most) for n, most in zip(reversed(bias.shape), reversed(shape))):
         raise ValueError(
-            f"attention: bias has shape {list(bias.shape)}, and must have [H, T, S], here {list(shape)}, or 1 for a "
-            f"length that is repeated, or [T, S] for all heads{remedy}"
+            f"attention: bias has shape {list(bias.shape)}, and must have [B, H, T, S], here {list(shape)}, or 1 for a "
+            "length that is repeated, or [H, T, S] for all examples, or [T, S] for all heads, too"
         )
     if bias.device != query.device:
         raise ValueError(f"attention: bias is on {bias.device} and query on {query.device}: move one by .to(device)")
     wide = torch.float64 if query.dtype == torch.float64 else torch.float32
-    return bias.to(wide).expand(shape)
+    if bias.dim() == 4 and bias.shape[0] == 1:
+        bias = bias[0]
+    return bias.to(wide).expand(shape[4 - max(3, bias.dim()) :])
 
 
 def _check_kernels(query: Tensor, key: Tensor, T: int, S: int) -> None:
@@ -587,7 +607,8 @@ def attention(
             query, key, value = query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)
         T, S = query.shape[1], key.shape[1]
     if GIVEN:
-        values = [_expanded(values[0], query, T, S)]
+        B = query.shape[0] if rows is None else rows.shape[0] - 1
+        values = [_expanded(values[0], query, B, T, S)]
     if 0 in (query.shape[0], key.shape[0], T, S):
         y = _nothing(query, key, value, *values)
     elif kind == _driver.memory:
@@ -608,9 +629,12 @@ def _each_in_pytorch(
 ) -> Tensor:
     """Computes attention of each packed sequence by itself."""
     results = []
-    for first, end, key_first, key_end in zip(rows, rows[1:], keys, keys[1:]):
+    for n, (first, end, key_first, key_end) in enumerate(zip(rows, rows[1:], keys, keys[1:])):
         q, k, v = query[first:end], key[key_first:key_end], value[key_first:key_end]
-        given = [x[:, : len(q), : len(k)] for x in values] if GIVEN else values
+        given = values
+        if GIVEN:
+            bias = values[0][n] if _by_example(values) else values[0]
+            given = [bias[:, : len(q), : len(k)]]
         if len(q) and len(k):
             results.append(_in_pytorch(q[None], k[None], v[None], given)[0])
         else:

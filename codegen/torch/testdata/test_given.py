@@ -65,6 +65,27 @@ class Values(unittest.TestCase):
             want = answers(inputs(), bias.expand_as(whole), True)[-1].sum_to_size(shape)
             self.assertLess((got - want).abs().max(), 1e-5)
 
+    def test_each(self):
+        """Each example has a bias of its own, and the bits that it has alone."""
+        for dtype, most in ((torch.float32, 1e-4), (torch.bfloat16, 5e-2)):
+            for B, T, S in ((10, 5, 7), (3, 5, 5), (1, 2, 9)):
+                self.agree(inputs(B, T, S, dtype=dtype), torch.randn(B, 4, T, S), most)
+        x, bias = inputs(), torch.randn(10, 4, 5, 7)
+        whole = answers(x, bias, True)
+        for b in (0, 9):
+            alone = answers([t[b : b + 1] for t in x], bias[b], True)
+            self.assertTrue(torch.equal(whole[0][b], alone[0][0]))
+        for shape in ((10, 1, 5, 7), (10, 4, 1, 1), (1, 4, 5, 7), (1, 1, 5, 7)):
+            bias = torch.randn(shape)
+            self.agree(inputs(), bias)
+            got = answers(inputs(), bias, True)[-1]
+            want = answers(inputs(), bias.expand(10, 4, 5, 7), True)[-1].sum_to_size(shape)
+            self.assertEqual(got.shape, bias.shape)
+            self.assertLess((got - want).abs().max(), 1e-4)
+        x = [t.transpose(1, 2) for t in inputs()]
+        self.agree(x, torch.randn(10, 4, 5, 7), layout="bthd")
+        self.agree(inputs(), torch.randn(4, 10, 7, 5).permute(1, 0, 3, 2))
+
     def test_types(self):
         """A bias of another type is used as float32, and its gradient has its type."""
         for dtype in (torch.bfloat16, torch.float16, torch.float64):
@@ -109,13 +130,14 @@ class Operators(unittest.TestCase):
         with Computed(p._driver):
             for B in (10, 3):
                 x = [t.detach().transpose(1, 2).contiguous() for t in inputs(B)]
-                for grad in (False, True):
-                    *args, bias = [t.detach().requires_grad_(grad) for t in (*x, torch.randn(4, 5, 7))]
-                    torch.library.opcheck(ops.forward.default, (*args, None, None, 0, 0, bias))
-                q, k, v = x
-                statistics = [torch.full((B, 5, 4), float(n)) for n in (1, 2)]
-                rest = (None, None, 0, 0, torch.randn(4, 5, 7))
-                torch.library.opcheck(ops.backward.default, (q, q, k, v, q, None, *statistics, *rest))
+                for shape in ((4, 5, 7), (B, 4, 5, 7)):
+                    for grad in (False, True):
+                        *args, bias = [t.detach().requires_grad_(grad) for t in (*x, torch.randn(shape))]
+                        torch.library.opcheck(ops.forward.default, (*args, None, None, 0, 0, bias))
+                    q, k, v = x
+                    statistics = [torch.full((B, 5, 4), float(n)) for n in (1, 2)]
+                    rest = (None, None, 0, 0, torch.randn(shape))
+                    torch.library.opcheck(ops.backward.default, (q, q, k, v, q, None, *statistics, *rest))
 
     def test_compile(self):
         """Also with a bias that is computed in the same graph."""
@@ -142,17 +164,18 @@ class Refusals(unittest.TestCase):
         for kind, words, wrong in (
             (TypeError, ["bias is missing", "a tensor [H, T, S]"], None),
             (TypeError, ["bias is a builtins.list", "a tensor [H, T, S]"], [1.0]),
-            (ValueError, ["bias has shape [4, 7, 5]", "[H, T, S], here [4, 5, 7]"], bias.transpose(1, 2)),
+            (ValueError, ["bias has shape [4, 7, 5]", "[B, H, T, S], here [10, 4, 5, 7]"], bias.transpose(1, 2)),
             (ValueError, ["bias has shape [2, 5, 7]"], bias[:2]),
             (ValueError, ["bias has shape [7]", "[T, S] for all heads"], bias[0, 0]),
-            (ValueError, ["bias has shape [10, 4, 5, 7]", "all examples share one bias"], bias.expand(10, 4, 5, 7)),
+            (ValueError, ["bias has shape [9, 4, 5, 7]", "[H, T, S] for all examples"], bias.expand(9, 4, 5, 7)),
+            (ValueError, ["bias has shape [1, 10, 4, 5, 7]"], bias.expand(1, 10, 4, 5, 7)),
             (ValueError, ["bias is on meta and query on cpu", ".to(device)"], bias.to("meta")),
             (TypeError, ["bias has type torch.int64", ".float()"], bias.long()),
             (TypeError, ["bias has type torch.bool", "mask", "-inf"], bias.bool()),
             (TypeError, ["bias has the layout torch.sparse_coo", "bias.to_dense()"], bias.to_sparse()),
         ):
             refused(self, kind, words, p.attention, q, k, v, wrong)
-        refused(self, TypeError, ["tensor [H, T, S]", "attention(query, key, value, bias)"], p.Bias)
+        refused(self, TypeError, ["tensor [H, T, S] or [B, H, T, S]", "attention(query, key, value, bias)"], p.Bias)
 
     def test_sizes(self):
         q, k, v = (x.expand(-1, -1, 1 << 15, 16) for x in inputs(B=1, T=1, S=1))
