@@ -20,10 +20,7 @@ import (
 	"github.com/arithlang/mlc/sim/counted"
 )
 
-// ptxArch is the architecture that modules are printed for.
-const ptxArch = "sm_80"
-
-// boundCard is a card of that architecture. Its peaks decide the bound of a kernel.
+// boundCard is a card of ptx.Arch. Its peaks decide the bound of a kernel.
 const boundCard = "A100 SXM 40GB"
 
 // ptxText prints the module of the requested kernels, below a table of their needs.
@@ -33,7 +30,7 @@ func ptxText(p *compiler.Program, only string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	usage, err := ptxas.Assemble(code.Text, ptxArch)
+	usage, err := ptxas.Assemble(code.Text, fmt.Sprint("sm_", ptx.Arch))
 	if exit := new(exec.ExitError); errors.As(err, &exit) && shell.ExitOf(exit).Killed() {
 		return "", fmt.Errorf("ptxas was %w", shell.ErrKilled)
 	}

@@ -61,9 +61,12 @@ func (o Options) launches(k *kernel.Kernel) emit.Launches {
 	return l
 }
 
+// Arch is the least architecture that modules run on, such as 80 for sm_80.
+const Arch = asm.Arch
+
 // Output is the code of a program for the GPU.
 type Output struct {
-	Text    []byte // one module, for sm_80 and later
+	Text    []byte // one module, for Arch and later
 	Kernels []Entry
 }
 

@@ -155,7 +155,7 @@ func elements(shape []int) int {
 
 // Add adds a module. Kernels are in the order of the program's kernels.
 func (t *Table) Add(precision string, p *lower.Program, kernels []ptx.Entry) error {
-	m := Module{File: precision + ".ptx", Arch: leastArch, Unit: p.Entry(model.Forward).Memory.Buffer("q").Unit(), Programs: map[string]Program{}}
+	m := Module{File: precision + ".ptx", Arch: ptx.Arch, Unit: p.Entry(model.Forward).Memory.Buffer("q").Unit(), Programs: map[string]Program{}}
 	numbers := map[string]*ptx.Entry{}
 	for i := range kernels {
 		numbers[kernels[i].Name] = &kernels[i]
@@ -197,9 +197,6 @@ func (t *Table) Add(precision string, p *lower.Program, kernels []ptx.Entry) err
 	}
 	return err
 }
-
-// leastArch is the least compute capability that the PTX is for.
-const leastArch = 80
 
 // types are PyTorch's names of element types.
 var types = map[expr.Type]string{expr.F32: "float32", expr.BF16: "bfloat16", expr.I32: "int32"}

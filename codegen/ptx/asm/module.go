@@ -28,13 +28,16 @@ func (m *Module) File(name string) int {
 // Add puts a finished entry into the module.
 func (m *Module) Add(f *Func) { m.funcs = append(m.funcs, f) }
 
-// Text returns the module. It needs PTX 7.8 and sm_80; later drivers and GPUs take it too.
+// Arch is the architecture that modules are for. Later ones take them, too.
+const Arch = 80
+
+// Text returns the module. It needs a driver that reads PTX 7.8, or a later one.
 func (m *Module) Text() []byte {
 	var b strings.Builder
 	if m.Header != "" {
 		fmt.Fprintf(&b, "// %s\n\n", m.Header)
 	}
-	b.WriteString(".version 7.8\n.target sm_80\n.address_size 64\n")
+	fmt.Fprintf(&b, ".version 7.8\n.target sm_%d\n.address_size 64\n", Arch)
 	for i, f := range m.files {
 		fmt.Fprintf(&b, ".file %d %q\n", i+1, f)
 	}

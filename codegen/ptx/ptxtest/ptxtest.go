@@ -27,7 +27,7 @@ type Way struct {
 	Global   bool  // tiles are in global scratch, not in shared memory
 	Skew     int   // elements from a multiple of 256 bytes to a buffer
 	Limit    int64 // most lane instructions; 0: unlimited
-	Arch     int   // the GPU's architecture; 0: 80
+	Arch     int   // the GPU's architecture; 0: ptx.Arch
 	Reach    bool  // record the launch for Reached
 }
 
@@ -42,7 +42,7 @@ func (w Way) String() string {
 }
 
 // GPU returns the architecture of the device.
-func (w Way) GPU() int { return cmp.Or(w.Arch, 80) }
+func (w Way) GPU() int { return cmp.Or(w.Arch, ptx.Arch) }
 
 // Ways covers each order, number of blocks, replicas and sets, place of the tiles and
 // alignment, and the pairs that interact.
