@@ -35,7 +35,7 @@ end
 `
 
 // TestColumns wants columns over blocks exactly if each column is a sum in order of rows. It
-// always wants the interpreter's bits.
+// always wants the interpreter's bits, also of rows for several turns.
 func TestColumns(t *testing.T) {
 	var ks []*kernel.Kernel
 	for _, c := range []struct{ name, from, to, why string }{
@@ -66,7 +66,28 @@ func TestColumns(t *testing.T) {
 		}
 		ks = append(ks, k)
 	}
-	either(t, append(ks, squares(t)))
+	many := parsed(t, `kernel many_rows sum
+  in     x    f32[N, 9]
+  out    gain f32[9]
+  inout  bias f32[9]
+  scalar N
+
+  tile   g f32[9]
+  tile   b f32[9]
+  set    g[e] = 0.0
+  set    b[e] = bias[e]
+  for    r = 0 until N
+    set    g[e] = g[e] + x[r, e] * x[r, e]
+    set    b[e] = b[e] + x[r, e]
+  end
+  set    gain[e] = g[e]
+  set    bias[e] = b[e]
+end
+`)
+	if choice := ptx.Choose(many, ptx.Options{}); choice.Name != "columns" || choice.Pieces != "8 columns, 320 threads, 256 rows a turn" {
+		t.Errorf("many rows: %s, %s, since %s", choice.Name, choice.Pieces, choice.Unfit)
+	}
+	either(t, append(ks, squares(t), many))
 }
 
 // squares sums all elements of an arena, by sums of 1024 neighbours.

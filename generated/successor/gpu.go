@@ -197,11 +197,11 @@ var gpu = cuda.Program{
 		},
 		{
 			Blocks: func(_ *device.Env) int {
-				return 1
+				return 3
 			},
 			Name:    "sum_17_acc",
 			Scalars: []string{"B", "T"},
-			Threads: 512,
+			Threads: 288,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -251,12 +251,12 @@ var gpu = cuda.Program{
 		},
 		{
 			Blocks: func(_ *device.Env) int {
-				return 2
+				return 8
 			},
 			Name:    "sum_64_mul_acc",
 			Scalars: []string{"B", "T"},
 			Sets:    3,
-			Threads: 256,
+			Threads: 320,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -270,12 +270,12 @@ var gpu = cuda.Program{
 		},
 		{
 			Blocks: func(_ *device.Env) int {
-				return 2
+				return 8
 			},
 			Name:    "sum_64_acc",
 			Scalars: []string{"B", "T"},
 			Sets:    7,
-			Threads: 512,
+			Threads: 288,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -306,11 +306,11 @@ var gpu = cuda.Program{
 		},
 		{
 			Blocks: func(_ *device.Env) int {
-				return 8
+				return 32
 			},
 			Name:    "sum_256_acc",
 			Scalars: []string{"B", "T"},
-			Threads: 512,
+			Threads: 288,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -432,12 +432,12 @@ var gpu = cuda.Program{
 		},
 		{
 			Blocks: func(_ *device.Env) int {
-				return 2
+				return 8
 			},
 			Name:    "sum_64_source_acc",
 			Scalars: []string{"B", "S"},
 			Sets:    2,
-			Threads: 512,
+			Threads: 288,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -655,7 +655,7 @@ var gpu = cuda.Program{
 			},
 			Name:    "sum_1",
 			Scalars: []string{"N"},
-			Threads: 256,
+			Threads: 288,
 		},
 		{
 			Blocks: func(env *device.Env) int {

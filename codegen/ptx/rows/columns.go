@@ -15,9 +15,10 @@ import (
 )
 
 // A columns is a kernel whose one cell sums rows, column by column, into tiles of one row, or
-// into variables. Blocks take columns. The warps of a block compute the terms of many rows at a
-// time and put them into shared memory. For each sum one warp adds the terms, a column a lane,
-// in ascending order of rows, while the other warps continue.
+// into variables. Blocks take few columns, so that there are many blocks. Some warps of a block
+// compute the terms of many rows at a time and put them into shared memory. For each sum another
+// warp adds the terms, a column a lane, in ascending order of rows, while memory answers the
+// loads of the next rows.
 type columns struct {
 	rows  *kernel.For
 	width *expr.Expr
@@ -35,11 +36,11 @@ type column struct {
 }
 
 const (
-	columnTurn    = 64               // rows that are staged at a time
-	columnSums    = 2                // at most, so that staged terms fit into static shared memory
-	columnsWide   = emit.WarpThreads // of a block
-	columnRows    = 8                // that a warp reads at a time
-	columnThreads = 512              // threads of a multiprocessor: 128 registers are enough for two norms of 8 rows
+	columnSums  = 2  // at most, so that staged terms fit into static shared memory
+	columnWarps = 8  // of a block that compute terms
+	columnLoads = 8  // rows that a lane reads at a time
+	columnGroup = 32 // rows whose terms are added without a branch
+	columnsFew  = 8  // of a block: a sector of F32
 )
 
 // PlanColumns plans sums of columns.
@@ -48,8 +49,8 @@ func PlanColumns(k *kernel.Kernel, _ emit.Launches) (emit.Plan, string) {
 	if why != "" {
 		return emit.Plan{}, why
 	}
-	threads := c.turn() / columnRows * emit.WarpThreads
-	pieces := fmt.Sprintf("%d columns, %d threads, %d rows a turn", columnsWide, threads, c.turn())
+	threads := (columnWarps + len(c.sums)) * emit.WarpThreads
+	pieces := fmt.Sprintf("%d columns, %d threads, %d rows a turn", c.across(), threads, columnWarps*c.each())
 	return emit.Plan{Threads: threads, Whole: true, Pieces: pieces, Cells: func(p *emit.Builder) emit.Cells { return columnCells(p, c) }}, ""
 }
 
@@ -181,25 +182,34 @@ func (c *columns) read(es ...*expr.Expr) bool {
 	return false
 }
 
-// turn returns how many rows are staged at a time. A single sum has room for twice as many rows,
-// so it waits for memory half as often. Rows beyond the last repeat it, which must cost little.
-func (c *columns) turn() int {
-	if len(c.sums) == 1 && !kernel.Has(c.rows.Body, kernel.Is[*kernel.Reduce]) {
-		return 2 * columnTurn
+// across returns how many columns a block takes. All lanes of a warp reduce a row together, and
+// then take a column each. Otherwise they take few columns of several rows.
+func (c *columns) across() int {
+	if kernel.Has(c.rows.Body, kernel.Is[*kernel.Reduce]) {
+		return emit.WarpThreads
 	}
-	return columnTurn
+	return columnsFew
 }
 
-// columnCells are columnsWide columns each.
+// each returns how many rows a warp takes in a turn.
+func (c *columns) each() int { return columnLoads * emit.WarpThreads / c.across() }
+
 func columnCells(p *emit.Builder, c columns) emit.Cells {
-	f, turn := p.F, c.turn()
-	bytes := kernel.Bytes(expr.F32) * columnsWide * turn * 2 * len(c.sums)
+	f, across, turn := p.F, c.across(), columnWarps*c.each()
+	bytes := kernel.Bytes(expr.F32) * across * turn * 2 * len(c.sums)
 	p.Launch.Static += bytes
-	p.F.Beside = columnThreads / p.Group.Threads
+	if across == columnsFew {
+		p.F.Beside = 2
+	}
 	stage := emit.Address{Address: asm.Shared.At(emit.StageName, f.SharedArray(emit.StageName, bytes)), Typ: expr.F32}
 	half := f.Variable(asm.Int(0)) // where the elements staged in this turn begin
-	return emit.Cells{Count: kernel.CeilDiv(c.width, columnsWide), Body: func(cell asm.Value) {
-		col := f.Do("mad.lo.s32", cell, asm.Int(columnsWide), p.Lane)
+	lane := f.Do("and.b32", p.Lane, asm.Int(across-1))
+	mine := f.Do("mad.lo.s32", p.Warp, asm.Int(c.each()), f.Do("div.u32", p.Lane, asm.Int(across))) // a lane's first row of a turn
+	group := f.Do("and.b32", f.Do("mul.lo.s32", p.Warp, asm.Int(c.each())), asm.Int(-columnGroup))
+	computes := f.Do("setp.lt.s32", p.Warp, asm.Int(columnWarps))
+	adds := func(i int) asm.Value { return f.Do("setp.eq.s32", p.Warp, asm.Int(columnWarps+i)) }
+	return emit.Cells{Count: kernel.CeilDiv(c.width, int64(across)), Body: func(cell asm.Value) {
+		col := f.Do("mad.lo.s32", cell, asm.Int(across), lane)
 		width := p.Value(c.width)
 		at := f.Do("min.s32", col, f.Do("add.s32", width, asm.Int(-1)))
 		var accs []asm.Value
@@ -210,25 +220,31 @@ func columnCells(p *emit.Builder, c columns) emit.Cells {
 		p.Bounds.Enter(c.rows)
 		rows := p.Value(c.rows.Hi)
 		p.Count(asm.Int(0), rows, asm.Int(turn), func(base asm.Value) {
-			to := p.Element(stage, f.Do("add.s32", half, f.Do("mad.lo.s32", p.Warp, asm.Int(columnsWide), p.Lane)))
-			for j, terms := range terms(p, &c, base, rows, at) {
-				for i, v := range terms {
-					f.Store(to.Further((2*i*turn+j*p.Warps)*columnsWide).Address, v)
-				}
-			}
-			f.Barrier()
-			from := p.Element(stage, f.Do("add.s32", half, p.Lane))
-			for i, acc := range accs {
-				f.If(f.Do("setp.eq.s32", p.Warp, asm.Int(i)), func() {
-					for r := range turn {
-						f.Into(acc, "add.rn.f32", acc, p.Load(from.Further((2*i*turn+r)*columnsWide), 1)[0])
+			f.If(f.Do("and.pred", computes, f.Do("setp.lt.s32", f.Do("add.s32", base, group), rows)), func() {
+				to := p.Element(stage, f.Do("add.s32", half, f.Do("mad.lo.s32", mine, asm.Int(across), lane)))
+				for j, terms := range terms(p, &c, f.Do("add.s32", base, mine), rows, at) {
+					for i, v := range terms {
+						f.Store(to.Further(2*i*turn*across+j*emit.WarpThreads).Address, v)
 					}
+				}
+			})
+			f.Barrier()
+			from := f.Do("add.s32", half, lane)
+			for i, acc := range accs {
+				f.If(adds(i), func() {
+					staged := f.Do("min.s32", f.Do("sub.s32", rows, base), asm.Int(turn))
+					p.Count(asm.Int(0), staged, asm.Int(columnGroup), func(row asm.Value) {
+						first := p.Element(stage, f.Do("mad.lo.s32", row, asm.Int(across), from))
+						for r := range columnGroup {
+							f.Into(acc, "add.rn.f32", acc, p.Load(first.Further((2*i*turn+r)*across), 1)[0])
+						}
+					})
 				})
 			}
-			f.Into(half, "sub.s32", asm.Int(turn*columnsWide), half)
+			f.Into(half, "sub.s32", asm.Int(turn*across), half)
 		})
 		for i, s := range c.sums {
-			f.If(f.Do("and.pred", f.Do("setp.eq.s32", p.Warp, asm.Int(i)), f.Do("setp.lt.s32", col, width)), func() {
+			f.If(f.Do("and.pred", f.Do("and.pred", adds(i), f.Do("setp.lt.s32", p.Lane, asm.Int(across))), f.Do("setp.lt.s32", col, width)), func() {
 				p.Vars[s.last.name] = col
 				p.Store(s.last.Expr, accs[i])
 			})
@@ -236,14 +252,13 @@ func columnCells(p *emit.Builder, c columns) emit.Cells {
 	}}
 }
 
-// terms returns the terms of a warp's rows from base on, by sum. Rows beyond the last give -0,
+// terms returns the terms of a lane's rows from row on, by sum. Rows beyond the last give -0,
 // which changes no sum.
-func terms(p *emit.Builder, c *columns, base, rows, col asm.Value) [][]asm.Value {
-	f, mine := p.F, make([]map[string]asm.Value, columnRows)
+func terms(p *emit.Builder, c *columns, row, rows, col asm.Value) [][]asm.Value {
+	f, mine, step := p.F, make([]map[string]asm.Value, columnLoads), emit.WarpThreads/c.across()
 	last := f.Do("add.s32", rows, asm.Int(-1))
-	row := f.Do("add.s32", base, p.Warp)
 	for j := range mine {
-		mine[j] = map[string]asm.Value{c.rows.Var: f.Do("min.s32", f.Do("add.s32", row, asm.Int(j*p.Warps)), last)}
+		mine[j] = map[string]asm.Value{c.rows.Var: f.Do("min.s32", f.Do("add.s32", row, asm.Int(j*step)), last)}
 	}
 	enter := func(j int) { maps.Copy(p.Vars, mine[j]) }
 	for _, s := range c.rows.Body {
@@ -262,7 +277,7 @@ func terms(p *emit.Builder, c *columns, base, rows, col asm.Value) [][]asm.Value
 	terms := make([][]asm.Value, len(mine))
 	for j := range mine {
 		enter(j)
-		there := f.Do("setp.lt.s32", f.Do("add.s32", row, asm.Int(j*p.Warps)), rows)
+		there := f.Do("setp.lt.s32", f.Do("add.s32", row, asm.Int(j*step)), rows)
 		for _, s := range c.sums {
 			p.Vars[s.term.name] = col
 			terms[j] = append(terms[j], p.Choose(there, p.Value(s.term.Expr), asm.F32(float32(math.Copysign(0, -1)))))
