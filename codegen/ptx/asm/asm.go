@@ -63,6 +63,9 @@ func (v Value) Const() (int64, bool) { return v.n, v.kind == constant && v.class
 // Zero returns the constant of a class with all bits 0.
 func (c Class) Zero() Value { return Value{c, constant, 0} }
 
+// MinusZero returns -0 of a class of floats.
+func (c Class) MinusZero() Value { return Value{c, constant, 1 << (8*classes[c].bytes - 1)} }
+
 // Int returns an integer constant.
 func Int[N int | int64](n N) Value { return Value{Word, constant, int64(n)} }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // A scatter is a product whose left factor is 1 where a condition holds and 0 elsewhere. The
-// gradient of a gathered table is one. A warp has columns of a row of the output. It tests 32
+// gradient of a gathered table is one. A warp has columns of a row of the output. It tests 64
 // rows of the right factor at a time, and adds the rows for its own row in ascending order. Other
 // rows add 0, which changes only a sum of -0: a warp that begins with -0 takes all rows. A row
 // that is not finite makes the whole table NaN by definition, but here only its own row. The norm
@@ -26,13 +26,17 @@ type scatter struct {
 
 const (
 	scatterSlots = 2 // vectors of a lane in each row, at most
-	scatterAhead = 4 // rows that are loaded before the first of them is added
+	scatterAhead = 8 // rows that are loaded before the first of them is added
+	scatterTests = 2 // rows that a lane tests at a time
 )
+
+// A marks is a bit for each row that a warp tests at a time, 32 in a word.
+type marks [scatterTests]asm.Value
 
 // PlanScatter plans a scatter.
 func PlanScatter(k *kernel.Kernel, _ emit.Launches) (emit.Plan, string) {
 	s, why := scatterOf(k)
-	pieces := fmt.Sprintf("up to %d columns of a row a warp, %d rows a turn", scatterSlots*emit.WarpThreads*emit.VectorMost, emit.WarpThreads)
+	pieces := fmt.Sprintf("up to %d columns of a row a warp, %d rows a turn", scatterSlots*emit.WarpThreads*emit.VectorMost, scatterTests*emit.WarpThreads)
 	return emit.Plan{Threads: emit.OtherThreads, Whole: false, Pieces: pieces, Cells: func(p *emit.Builder) emit.Cells { return scatterCells(p, s) }}, why
 }
 
@@ -82,16 +86,21 @@ func scatterCells(p *emit.Builder, s scatter) emit.Cells {
 			all = anyNegativeZero(p, acc)
 		}
 		p.Vars[s.one.Axes[0].Var] = row
-		p.Count(asm.Int(0), rows, asm.Int(emit.WarpThreads), func(base asm.Value) {
-			mine := f.Do("add.s32", base, p.Lane)
-			p.Vars[s.one.Axes[1].Var] = f.Do("min.s32", mine, f.Do("add.s32", rows, asm.Int(-1)))
-			holds := p.Value(s.holds)
-			there := f.Do("and.pred", f.Do("setp.lt.s32", mine, rows), f.Do("or.pred", all, holds))
-			left, ones := f.Variable(f.Ballot(there)), f.Ballot(holds)
-			f.If(f.Do("setp.ne.s32", left, asm.Int(0)), func() {
+		p.Count(asm.Int(0), rows, asm.Int(scatterTests*emit.WarpThreads), func(base asm.Value) {
+			var there, holds, left, ones marks
+			for i := range there {
+				mine := f.Do("add.s32", base, f.Do("add.s32", p.Lane, asm.Int(i*emit.WarpThreads)))
+				p.Vars[s.one.Axes[1].Var] = f.Do("min.s32", mine, f.Do("add.s32", rows, asm.Int(-1)))
+				holds[i] = p.Value(s.holds)
+				there[i] = f.Do("and.pred", f.Do("setp.lt.s32", mine, rows), f.Do("or.pred", all, holds[i]))
+			}
+			for i := range left {
+				left[i], ones[i] = f.Variable(f.Ballot(there[i])), f.Ballot(holds[i])
+			}
+			f.If(left.any(f), func() {
 				f.Loop(func() asm.Value {
 					addRows(p, &s, base, left, ones, at, acc)
-					return f.Do("setp.ne.s32", left, asm.Int(0))
+					return left.any(f)
 				})
 			})
 		})
@@ -112,35 +121,58 @@ func anyNegativeZero(p *emit.Builder, acc [][]asm.Value) asm.Value {
 
 // addRows adds the rows of the lowest bits that are left, times 1 where ones have a bit and else
 // 0, and takes these away. For missing rows it adds -0, which changes no sum.
-func addRows(p *emit.Builder, s *scatter, base, left, ones asm.Value, at []asm.Value, acc [][]asm.Value) {
+func addRows(p *emit.Builder, s *scatter, base asm.Value, left, ones marks, at []asm.Value, acc [][]asm.Value) {
 	f := p.F
-	var there, factors []asm.Value
+	var factors []asm.Value
 	var terms [][][]asm.Value
-	lane := f.Do("clz.b32", f.Do("brev.b32", left))
-	for i := range scatterAhead {
-		if i > 0 {
-			there = append(there, f.Do("setp.ne.s32", left, asm.Int(0)))
-			lane = p.Choose(there[i], f.Do("clz.b32", f.Do("brev.b32", left)), lane)
-		} else {
-			there = append(there, asm.Bool(true))
-		}
-		one := f.Do("setp.ne.s32", f.Do("and.b32", f.Do("shr.u32", ones, lane), asm.Int(1)), asm.Int(0))
-		factors = append(factors, p.Choose(one, asm.F32(1), asm.F32(0)))
-		k := f.Do("add.s32", base, lane)
+	any := left.any(f)
+	for range scatterAhead {
+		mark := left.lowest(p)
+		there := left.any(f)
+		factors = append(factors, p.Choose(ones.has(f, mark), asm.F32(1), asm.F32(0)))
+		k := f.Do("add.s32", base, mark)
 		var row [][]asm.Value
 		for slot := range at {
 			from := p.Operand(s.B, k, at[slot])
-			row = append(row, p.Widened(from.Typ, f.Loads(from.Address, emit.ClassOf(from.Typ), len(acc[slot]))...))
+			values := f.Variables(len(acc[slot]), emit.ClassOf(from.Typ).MinusZero())
+			f.Guarded(there, func() { f.LoadInto(from.Address, values...) })
+			row = append(row, p.Widened(from.Typ, values...))
 		}
 		terms = append(terms, row)
-		f.Into(left, "and.b32", left, f.Do("add.s32", left, asm.Int(-1)))
+		left.drop(f)
 	}
-	for i, row := range terms {
-		for slot, values := range row {
-			for j, x := range values {
-				x = p.Choose(there[i], x, asm.F32(float32(math.Copysign(0, -1))))
-				f.Into(acc[slot][j], "fma.rn.f32", factors[i], x, acc[slot][j])
+	f.If(any, func() { // always; without a branch ptxas waits for each row before it loads the next but one
+		for i, row := range terms {
+			for slot, values := range row {
+				for j, x := range values {
+					f.Into(acc[slot][j], "fma.rn.f32", factors[i], x, acc[slot][j])
+				}
 			}
 		}
-	}
+	})
+}
+
+// any reports whether there is a mark.
+func (m marks) any(f *asm.Func) asm.Value {
+	return f.Do("setp.ne.s32", f.Do("or.b32", m[0], m[1]), asm.Int(0))
+}
+
+// lowest returns the number of the lowest mark.
+func (m marks) lowest(p *emit.Builder) asm.Value {
+	first := func(word asm.Value) asm.Value { return p.F.Do("clz.b32", p.F.Do("brev.b32", word)) } // 32: none
+	low := first(m[0])
+	return p.Choose(p.F.Do("setp.ne.s32", m[0], asm.Int(0)), low, p.F.Do("add.s32", low, first(m[1])))
+}
+
+// drop takes the lowest mark away.
+func (m marks) drop(f *asm.Func) {
+	without := func(word asm.Value) asm.Value { return f.Do("and.b32", word, f.Do("add.s32", word, asm.Int(-1))) }
+	f.Into(m[1], "selp.b32", m[1], without(m[1]), f.Do("setp.ne.s32", m[0], asm.Int(0)))
+	f.Into(m[0], "mov.b32", without(m[0]))
+}
+
+// has reports whether a number is marked. A shift by 32 or more gives 0.
+func (m marks) has(f *asm.Func, mark asm.Value) asm.Value {
+	words := f.Do("or.b32", f.Do("shr.u32", m[0], mark), f.Do("shr.u32", m[1], f.Do("add.s32", mark, asm.Int(-emit.WarpThreads))))
+	return f.Do("setp.ne.s32", f.Do("and.b32", words, asm.Int(1)), asm.Int(0))
 }
