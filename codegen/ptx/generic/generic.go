@@ -18,7 +18,14 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-const productThreads = 256 // of a block that computes products
+const (
+	productThreads = 256 // of a block that computes products
+
+	// cellBeside is how many blocks a multiprocessor must have registers for if a cell takes a
+	// block. Otherwise ptxas makes room for as many as possible, and loads an element only when
+	// the one before is used.
+	cellBeside = 4
+)
 
 // A generic builds a kernel statement by statement. Cells go to workgroups round-robin, and
 // elements of a statement to the workgroup's threads round-robin. The workgroup waits between
@@ -50,8 +57,12 @@ func (p *generic) grid() emit.Cells {
 	}
 	body := p.K.Body
 	p.Place(p.K.Once, ownTiles(body))
-	if n := product.StageBytes(body); n > 0 && p.Group.Whole {
+	switch n := product.StageBytes(body); {
+	case !p.Group.Whole:
+	case n > 0:
 		p.stage = product.NewStage(p.Builder, n)
+	default:
+		p.F.Beside = cellBeside
 	}
 	p.waits = findWaits(p.Builder, &kernel.For{Var: cellVar, Body: body})
 	return p.Grid(func() { p.nodes(body) })

@@ -49,7 +49,8 @@ func lanesOf(n *kernel.For) int {
 
 // iterations runs an independent loop, whose iterations go to groups of lanes of the block's warps.
 // All lanes of a warp go on together, since sums are exchanged between them: lanes without an
-// iteration repeat the last one, and set nothing.
+// iteration repeat the last one, and set nothing. Sums read nothing that the iteration sets, so they
+// come first, and their loads do not wait for each other.
 func (p *generic) iterations(n *kernel.For, from, limit asm.Value, lanes int) {
 	f, together := p.F, emit.WarpThreads/lanes
 	p.Group = emit.Workgroup{Threads: lanes, ID: f.Do("and.b32", p.Lane, asm.Int(lanes-1))}
@@ -59,13 +60,24 @@ func (p *generic) iterations(n *kernel.For, from, limit asm.Value, lanes int) {
 		i = f.Do("add.s32", i, mine)
 		p.Vars[n.Var] = f.Do("min.s32", i, last)
 		there := f.Do("setp.lt.s32", i, limit)
-		p.iteration(n, func(s *kernel.Set) {
-			f.If(there, func() {
-				p.enter(s)
-				p.Assign(s)
-			})
+		if waits := func(s kernel.Stmt) bool { return p.waits[s] }; slices.ContainsFunc(n.Body, waits) {
+			p.iteration(n, func(s *kernel.Set) { f.If(there, func() { p.set(s) }) })
+			return
+		}
+		p.nodes(slices.DeleteFunc(slices.Clone(n.Body), kernel.Is[*kernel.Set]))
+		f.If(there, func() {
+			for _, s := range n.Body {
+				if s, is := s.(*kernel.Set); is {
+					p.set(s)
+				}
+			}
 		})
 	})
+}
+
+func (p *generic) set(s *kernel.Set) {
+	p.enter(s)
+	p.Assign(s)
 }
 
 // iteration computes the statements of a loop, and its assignments by set.

@@ -25,9 +25,10 @@ type scatter struct {
 }
 
 const (
-	scatterSlots = 2 // vectors of a lane in each row, at most
-	scatterAhead = 8 // rows that are loaded before the first of them is added
-	scatterTests = 2 // rows that a lane tests at a time
+	scatterSlots  = 2 // vectors of a lane in each row, at most
+	scatterAhead  = 8 // rows that are loaded before the first of them is added
+	scatterTests  = 2 // rows that a lane tests at a time
+	scatterBeside = 4 // blocks; else ptxas makes room for more, and loads a row only when one before is added
 )
 
 // A marks is a bit for each row that a warp tests at a time, 32 in a word.
@@ -58,6 +59,7 @@ func scatterOf(k *kernel.Kernel) (s scatter, why string) {
 // scatterCells are columns of a row each.
 func scatterCells(p *emit.Builder, s scatter) emit.Cells {
 	f := p.F
+	f.Beside = scatterBeside
 	vector := min(p.SideBySide(s.B, s.N), p.SideBySide(s.C, s.N))
 	slots := scatterSlots
 	if s.N.IsConst() && s.N.I <= int64(emit.WarpThreads*vector) {
@@ -125,7 +127,6 @@ func addRows(p *emit.Builder, s *scatter, base asm.Value, left, ones marks, at [
 	f := p.F
 	var factors []asm.Value
 	var terms [][][]asm.Value
-	any := left.any(f)
 	for range scatterAhead {
 		mark := left.lowest(p)
 		there := left.any(f)
@@ -141,15 +142,13 @@ func addRows(p *emit.Builder, s *scatter, base asm.Value, left, ones marks, at [
 		terms = append(terms, row)
 		left.drop(f)
 	}
-	f.If(any, func() { // always; without a branch ptxas waits for each row before it loads the next but one
-		for i, row := range terms {
-			for slot, values := range row {
-				for j, x := range values {
-					f.Into(acc[slot][j], "fma.rn.f32", factors[i], x, acc[slot][j])
-				}
+	for i, row := range terms {
+		for slot, values := range row {
+			for j, x := range values {
+				f.Into(acc[slot][j], "fma.rn.f32", factors[i], x, acc[slot][j])
 			}
 		}
-	})
+	}
 }
 
 // any reports whether there is a mark.
