@@ -198,6 +198,7 @@ func columnCells(p *emit.Builder, c columns) emit.Cells {
 	f, across, turn := p.F, c.across(), columnWarps*c.each()
 	bytes := kernel.Bytes(expr.F32) * across * turn * 2 * len(c.sums)
 	p.Launch.Static += bytes
+	p.F.Beside = 1 // enough registers for two norms of eight rows
 	if across == columnsFew {
 		p.F.Beside = 2
 	}
